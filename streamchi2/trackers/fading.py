@@ -1,0 +1,51 @@
+r"""Exponential forgetting that no cutting of the stream can change by a single bit.
+
+Fading all counts after every row would round them at every row. Instead later rows weigh more:
+row i enters with
+
+.. math:: g(i) = 2^{i/h - E(i)}, \qquad E(i) = 256 \lfloor i / (256 h) \rfloor
+
+in the unit :math:`2^{E}`. A row that crosses into the next epoch first changes the unit of all
+that is there, by an exact power of two. Epochs begin at absolute positions, whatever the batches.
+As of row n - 1 a count is what is stored, divided by g(n - 1).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_EPOCH = 256.0  # half-lives; 2^256 times any sensible weight is still a finite float
+
+Numbers: TypeAlias = NDArray[np.float64] | np.float64
+
+
+def epoch(positions: Numbers, half_life: float) -> NDArray[np.float64]:
+    """Return E: the binary logarithm of the unit in which a row is counted.
+
+    >>> epoch(np.array([0.0, 255.0, 256.0, 600.0]), half_life=1.0)
+    array([  0.,   0., 256., 512.])
+    """
+    began: NDArray[np.float64] = np.floor(positions / half_life / _EPOCH)
+    return began * _EPOCH
+
+
+def growth(positions: Numbers, half_life: float) -> NDArray[np.float64]:
+    """Return g: what a row of weight one counts in the unit of its epoch; 1 <= g < 2^256.
+
+    >>> growth(np.array([0.0, 2.0, 4.0, 512.0]), half_life=2.0)
+    array([1., 2., 4., 1.])
+    """
+    grown: NDArray[np.float64] = np.exp2(positions / half_life - epoch(positions, half_life))
+    return grown
+
+
+def flushed(counts: Numbers) -> NDArray[np.float64]:
+    """Return ``counts`` with zero for the subnormal: slow to compute with, and long faded.
+
+    >>> flushed(np.array([1.0, 1e-310]))
+    array([1., 0.])
+    """
+    return np.where(counts < np.finfo(np.float64).tiny, 0.0, counts)
