@@ -1,0 +1,138 @@
+"""A tracker behind a row buffer: what an estimator holds, cut-free and safe between threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.batch import Floats
+from streamchi2.trackers.row_buffer import Block, Boundaries, RowBuffer
+
+BLOCK_BOUNDARIES = Boundaries(periods=(1024,))
+
+
+class Tracker(Protocol):
+    """What can be buffered: update with or without targets, merge and copy."""
+
+    update: Any
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen."""
+
+    def copy(self) -> Self:
+        """Return an independent tracker in the same state."""
+
+
+AnyTracker = TypeVar("AnyTracker", bound=Tracker)
+
+
+class BufferedTracker(Generic[AnyTracker]):
+    """A tracker fed in blocks that end at multiples of 1024 rows of the stream.
+
+    Law: any cutting of the same rows into updates gives the same state, bit for bit, and reading
+    includes the rows that wait without changing anything.
+
+    Parameters
+    ----------
+    tracker : Tracker
+        An empty tracker, which from now on belongs to this object.
+
+    Notes
+    -----
+    One lock covers updates, merges and snapshots: a thread that reads sees the state between two
+    calls, never inside one, and what it has read is its own copy.
+
+    Examples
+    --------
+    >>> from streamchi2.trackers.moments import Moments
+    >>> stream = BufferedTracker(Moments(1))
+    >>> stream.update(np.array([[1.0], [3.0]]))
+    BufferedTracker(n_rows=2, n_pending=2)
+    >>> stream.snapshot().mean
+    array([2.])
+    """
+
+    def __init__(self, tracker: AnyTracker) -> None:
+        self.tracker = tracker
+        self.buffer = RowBuffer(BLOCK_BOUNDARIES)
+        self._lock = threading.RLock()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows seen, merged ones included."""
+        return self.buffer.stop
+
+    def update(
+        self,
+        rows: Floats,
+        targets: NDArray[Any] | None = None,
+        *,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Take in rows that have already been checked."""
+        with self._lock:
+            for block in self.buffer.push(rows, targets, weights):
+                _feed(self.tracker, block)
+        return self
+
+    def snapshot(self) -> AnyTracker:
+        """Return a tracker of everything seen, the rows that wait included, as a copy."""
+        with self._lock:
+            tracker, waiting = self.tracker.copy(), self.buffer.pending()
+        if waiting is not None:
+            _feed(tracker, waiting)
+        return tracker
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched.
+
+        An empty side changes nothing: the result is the other side, waiting rows included.
+        Otherwise the rows that wait on both sides are absorbed now, and blocks go on from the
+        sum of both positions.
+        """
+        shard = other.copy()
+        with self._lock:
+            if self.n_rows == 0:
+                # The empty side may still bring settings of its own, such as announced classes.
+                self.tracker, self.buffer = shard.tracker.merge(self.tracker), shard.buffer
+            elif shard.n_rows == 0:
+                self.tracker.merge(shard.tracker)
+            else:
+                total = self.n_rows + shard.n_rows
+                self.tracker = self.snapshot().merge(shard.snapshot())
+                self.buffer = RowBuffer(BLOCK_BOUNDARIES, total)
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent tracker in the same state."""
+        with self._lock:
+            twin = type(self)(self.tracker.copy())
+            twin.buffer = self.buffer.copy()
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        twin = self.copy()
+        return {"tracker": twin.tracker, "buffer": twin.buffer}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BufferedTracker):
+            return NotImplemented
+        return bool(self.tracker == other.tracker) and self.buffer == other.buffer
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every row
+
+    def __repr__(self) -> str:
+        return f"BufferedTracker(n_rows={self.n_rows}, n_pending={self.buffer.n_pending})"
+
+
+def _feed(tracker: Tracker, block: Block) -> None:
+    if block.targets is None:
+        tracker.update(block.rows, weights=block.weights)
+    else:
+        tracker.update(block.rows, block.targets, weights=block.weights)
