@@ -1,7 +1,26 @@
 """Online learning on histograms: the exp-chi2 kernel at linear cost, one pass, constant memory."""
 
 from streamchi2.kernels import chi2_distance, exp_chi2_kernel
+from streamchi2.series import (
+    ChebyshevSeries,
+    DirectSeries,
+    VZSeries,
+    greedy_parameters,
+    refined_parameters,
+    zolotarev_parameters,
+)
+from streamchi2.trackers.log_histogram import LogHistogram
 
 __version__ = "0.1.0"
 
-__all__ = ["chi2_distance", "exp_chi2_kernel"]
+__all__ = [
+    "ChebyshevSeries",
+    "DirectSeries",
+    "LogHistogram",
+    "VZSeries",
+    "chi2_distance",
+    "exp_chi2_kernel",
+    "greedy_parameters",
+    "refined_parameters",
+    "zolotarev_parameters",
+]

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 
 _NUMBER_KINDS = "biuf"

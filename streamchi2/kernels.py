@@ -142,8 +142,7 @@ def _sparse_distance(left: sparse.csr_array, right: sparse.csr_array) -> NDArray
     row_of_entry = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
 
     def sum_by_row(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums: NDArray[np.float64] = np.bincount(row_of_entry, values, right.shape[0])
-        return sums
+        return np.bincount(row_of_entry, values, right.shape[0]).astype(np.float64, copy=False)
 
     distance = np.empty((left.shape[0], right.shape[0]))
     spread = np.zeros(columns.size)

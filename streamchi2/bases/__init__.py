@@ -1,0 +1,16 @@
+"""Bases: from the coordinates of a row to its features."""
+
+from streamchi2.bases.frequencies import RandomBasis, check_sampled_dof
+from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
+from streamchi2.bases.orthogonal import OrthogonalBasis
+from streamchi2.bases.slots import Slots, column_of_name
+
+__all__ = [
+    "CosineBasis",
+    "GaussianBasis",
+    "OrthogonalBasis",
+    "RandomBasis",
+    "Slots",
+    "check_sampled_dof",
+    "column_of_name",
+]

@@ -1,0 +1,105 @@
+"""The frozen recipe from a row to its features: series, rotation, basis, slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+
+from streamchi2.bases import RandomBasis, Slots
+from streamchi2.batch import Floats, Rows
+from streamchi2.row_blocks import for_each_block
+from streamchi2.series.transport import RotatedSeries
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    r"""Rows to features whose inner products approximate the exp-chi2 kernel.
+
+    .. math:: z(x)^\top z(y) \approx \exp(-\beta\,\chi^2(x, y))
+
+    Law: a map is a value. Equal maps give equal features, pickles hold the seed and not a matrix,
+    and nothing about a map ever changes; adapting to the data means making another one.
+
+    Parameters
+    ----------
+    series : RotatedSeries
+        One value to N coordinates.
+    basis : RandomBasis
+        Coordinates to features; knows beta, dof and the seed.
+    slots : Slots or None, default=None
+        Folds the coordinates of wide or open-ended rows; None keeps every one of them.
+    dtype : str, default="float32"
+        "float32" or "float64", of the work and of the features.
+
+    Examples
+    --------
+    >>> from streamchi2.bases import OrthogonalBasis
+    >>> from streamchi2.series import DirectSeries
+    >>> series = RotatedSeries(DirectSeries([0.7, 0.2, 0.06]))
+    >>> recipe = FeatureMap(series, OrthogonalBasis(n_inputs=9, n_components=1000, seed=0))
+    >>> z = recipe.transform(np.array([[0.2, 0.3, 0.5], [0.1, 0.2, 0.7]]))
+    >>> print(f"{z[0] @ z[1]:.3f}, exactly {np.exp(-0.13 / 3):.3f}")
+    0.959, exactly 0.958
+    """
+
+    series: RotatedSeries
+    basis: RandomBasis
+    slots: Slots | None = None
+    dtype: str = "float32"
+
+    @property
+    def n_components(self) -> int:
+        """Number of features D."""
+        return self.basis.n_components
+
+    def with_series(self, series: RotatedSeries) -> Self:
+        """Return the map with other landmarks and all else unchanged."""
+        return replace(self, series=series)
+
+    def transform(self, rows: Rows, *, n_jobs: int | None = None) -> Floats:
+        """Return the features of checked rows, shape (n, D).
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array, shape (n, d)
+            As they come from the door.
+        n_jobs : int or None, default=None
+            Number of threads; does not change a bit of the result.
+        """
+        rows = rows.astype(self.dtype, copy=False)
+        if self.slots is not None:
+            rows = sparse.csr_array(rows)  # only stored values have slots
+        features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
+
+        def work(start: int, stop: int) -> None:
+            self.basis.features(self._inputs(rows[start:stop]), features[start:stop])
+
+        for_each_block(work, rows.shape[0], n_jobs=n_jobs)
+        return features
+
+    def _inputs(self, rows: Rows) -> Floats:
+        """Coordinates of a block of rows in a scratch array, zeros behind them."""
+        if self.slots is not None:
+            folded = self.slots.fold(rows, self.series.coordinates(np.asarray(rows.data)))
+            return _padded(folded, self.basis.scratch_width)
+        n_rows, width = rows.shape
+        n_terms = self.series.n_terms
+        scratch: Floats = np.zeros((n_rows, self.basis.scratch_width), dtype=self.dtype)
+        terms = scratch[:, : n_terms * width].reshape(n_rows, n_terms, width).transpose(1, 0, 2)
+        if isinstance(rows, sparse.csr_array):
+            row_of_value = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
+            terms[:, row_of_value, rows.indices] = self.series.coordinates(rows.data)
+        else:
+            self.series.coordinates(rows, out=terms)
+        return scratch
+
+
+def _padded(block: Floats, width: int) -> Floats:
+    if block.shape[1] == width:
+        return block
+    scratch: Floats = np.zeros((block.shape[0], width), dtype=block.dtype)
+    scratch[:, : block.shape[1]] = block
+    return scratch

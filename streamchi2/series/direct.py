@@ -1,0 +1,136 @@
+"""The direct series: geometric convergence, with landmarks k chosen to suit the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
+
+from streamchi2.batch import Floats
+from streamchi2.series.series import Series, checked_range, room_for
+
+_GRID_POINTS_PER_LANDMARK = 64
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class DirectSeries(Series):
+    r"""The series of Li, Lebanon and Sminchisescu with landmarks :math:`k_1, \dots, k_N`.
+
+    .. math::
+
+        c_q(x) = \Bigl[\prod_{p<q} \frac{x-k_p}{x+k_p}\Bigr] \frac{2\sqrt{k_q}\,x}{x+k_q}, \qquad
+        \frac{2xy}{x+y} - c(x)^\top c(y) = G(x)\,G(y)\,\frac{2xy}{x+y}
+
+    with :math:`G(x) = \prod_p (x-k_p)/(x+k_p)`. It is the Newton (Cholesky) basis of the
+    harmonic kernel on the landmarks: exact wherever x or y is one of them.
+
+    Law: the kernel does not depend on the order of the landmarks.
+
+    Parameters
+    ----------
+    k : array-like, shape (N,)
+        Landmarks, positive and finite; repetitions are allowed.
+
+    References
+    ----------
+    Li, Lebanon and Sminchisescu (2013), section 4, arXiv:1206.4074.
+
+    Examples
+    --------
+    >>> series = DirectSeries([0.5, 0.02])
+    >>> c = series.transform([[0.5, 0.1]])  # first terms of both values, then second terms
+    >>> c.shape
+    (1, 4)
+    >>> print(f"{c[0] @ series.transform([[0.25, 0.1]])[0]:.4f}, exactly {1 / 3 + 0.1:.4f}")
+    0.4136, exactly 0.4333
+    """
+
+    k: tuple[float, ...]
+
+    def __init__(self, k: ArrayLike) -> None:
+        landmarks = np.asarray(k)
+        if landmarks.dtype.kind not in "iuf":
+            raise TypeError(f"k must hold numbers, got dtype {landmarks.dtype}")
+        if landmarks.ndim != 1 or landmarks.size == 0:
+            raise ValueError(
+                f"k must be a flat array of at least one landmark, got shape {landmarks.shape}"
+            )
+        wrong = np.flatnonzero(~((landmarks > 0) & np.isfinite(landmarks)))
+        if wrong.size:
+            raise ValueError(
+                f"k must be positive and finite, got {landmarks[wrong[0]]} at position {wrong[0]}"
+            )
+        object.__setattr__(self, "k", tuple(float(landmark) for landmark in landmarks))
+
+    def __repr__(self) -> str:
+        return f"DirectSeries([{', '.join(f'{landmark:.6g}' for landmark in self.k)}])"
+
+    @property
+    def n_terms(self) -> int:  # type: ignore[override]
+        """Number of coordinates per value."""
+        return len(self.k)
+
+    def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
+        """Return the coordinates of checked values, shape (N, *values.shape)."""
+        out = room_for(values, self.n_terms, out)
+        # x/2 and k/2 instead of x and k: their sum cannot overflow, the ratios are the same.
+        halves = values * values.dtype.type(0.5)
+        total, product = np.empty_like(halves), np.ones_like(halves)
+        landmarks = self._landmarks_in(values.dtype)
+        for q, landmark in enumerate(landmarks):
+            np.add(halves, landmark / 2, out=total)
+            np.divide(halves, total, out=out[q])
+            np.multiply(out[q], product, out=out[q])
+            np.multiply(out[q], 2 * np.sqrt(landmark), out=out[q])
+            if q + 1 < landmarks.size:
+                # The plain quotient, not 2x/(x+k) - 1, keeps the right sign close to k.
+                np.divide(halves - landmark / 2, total, out=total)
+                product *= total
+        return out
+
+    def residual(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return G(x), the factor of the error, for values of any shape.
+
+        >>> DirectSeries([1.0]).residual([1.0, 3.0])
+        array([0. , 0.5])
+        """
+        values = np.asarray(values, dtype=np.float64)
+        product = np.ones_like(values)
+        for landmark in self.k:
+            product *= (values - landmark) / (values + landmark)
+        return product
+
+    def error_bound(self, low: float, high: float) -> float:
+        r"""Return :math:`\max x\,G(x)^2` over [low, high].
+
+        The error is itself a positive definite kernel, so it is largest on the diagonal x = y.
+
+        >>> print(f"{DirectSeries([0.5, 0.02]).error_bound(0.01, 1.0):.4f}")
+        0.1026
+        """
+        low, high = checked_range(low, high)
+
+        def diagonal_error(log_value: NDArray[np.float64]) -> NDArray[np.float64]:
+            value = np.exp(log_value)
+            return value * self.residual(value) ** 2
+
+        # Between neighbouring landmarks there is one peak; a grid finds it, a search refines it.
+        n_points = _GRID_POINTS_PER_LANDMARK * (self.n_terms + 1)
+        grid = np.linspace(np.log(low), np.log(high), n_points)
+        heights = diagonal_error(grid)
+        top = int(np.argmax(heights))
+        around = (grid[max(top - 1, 0)], grid[min(top + 1, n_points - 1)])
+        if around[0] == around[1]:
+            return float(heights[top])
+        peak = minimize_scalar(
+            lambda log_value: -diagonal_error(log_value), bounds=around, method="bounded"
+        )
+        return float(max(heights[top], -peak.fun))
+
+    def _landmarks_in(self, dtype: np.dtype[np.floating]) -> Floats:
+        # A landmark outside the range of float32 moves to its end rather than to 0 or infinity.
+        limits = np.finfo(dtype)
+        clipped: Floats = np.clip(self.k, 4 * limits.tiny, limits.max / 4).astype(dtype)
+        return clipped

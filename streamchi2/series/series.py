@@ -1,0 +1,76 @@
+"""What every chi2 series has in common: one value becomes N coordinates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from streamchi2.batch import Floats, Rows, as_positive_float, as_rows
+
+
+class Series(ABC):
+    r"""A map of one non-negative value to N coordinates.
+
+    Inner products of coordinates tend to the harmonic mean 2xy/(x+y), hence
+
+    .. math:: \tfrac12 \lVert c(x) - c(y) \rVert^2 \approx \chi^2(x, y).
+
+    Law: zero maps to zero, so sparsity survives, and a missing column equals a column of zeros.
+    """
+
+    n_terms: int
+
+    @abstractmethod
+    def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
+        """Return the coordinates of checked values, shape (N, *values.shape), in their dtype.
+
+        ``out``, an array of that shape, is filled and returned when given.
+        """
+
+    @abstractmethod
+    def error_bound(self, low: float, high: float) -> float:
+        """Return the largest |2xy/(x+y) - c(x)·c(y)| for x and y in [low, high]."""
+
+    def transform(self, X: ArrayLike | Rows) -> Rows:
+        """Return the coordinates of whole rows, shape (n, N d): all first terms, then all second.
+
+        Dense rows give a dense array, sparse rows a ``csr_array``; float32 stays float32.
+        """
+        rows = as_rows(X)
+        if isinstance(rows, sparse.csr_array):
+            terms = [
+                sparse.csr_array((term, rows.indices, rows.indptr), shape=rows.shape)
+                for term in self.coordinates(np.asarray(rows.data))
+            ]
+            return sparse.csr_array(sparse.hstack(terms, format="csr"))
+        n_rows, width = rows.shape
+        side_by_side = np.empty((n_rows, self.n_terms, width), dtype=rows.dtype)
+        self.coordinates(rows, out=side_by_side.transpose(1, 0, 2))
+        return side_by_side.reshape(n_rows, self.n_terms * width)
+
+
+def checked_range(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a range of positive values, low <= high."""
+    low, high = as_positive_float(low, name="low"), as_positive_float(high, name="high")
+    if low > high:
+        raise ValueError(f"low must not exceed high, got low={low!r} and high={high!r}")
+    return low, high
+
+
+def room_for(values: Floats, n_terms: int, out: Floats | None) -> Floats:
+    """Return ``out``, or a new array for ``n_terms`` coordinates of each value."""
+    return np.empty((n_terms, *values.shape), dtype=values.dtype) if out is None else out
+
+
+def harmonic_mean(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 2xy/(x+y) for positive values, broadcast; it neither overflows nor underflows early.
+
+    >>> harmonic_mean(np.array([1.0]), np.array([3.0]))
+    array([1.5])
+    """
+    small, large = np.minimum(x, y), np.maximum(x, y)
+    mean: NDArray[np.float64] = 2.0 * small / (1.0 + small / large)
+    return mean
