@@ -46,8 +46,8 @@ class LogHistogram(BinCounts):
     Parameters
     ----------
     bins_per_octave : int, default=64
-        A power of two from 1 to 4096. A value differs from the centre of its bin by at most
-        a share of 1 / (2 * bins_per_octave).
+        A power of two from 1 to 4096. A value (unless subnormal, below 2.2e-308) differs from
+        the centre of its bin by at most a share of 1 / (2 * bins_per_octave).
     half_life : float or None, default=None
         Rows after which a count has faded by half, at least 0.001. None remembers everything.
 
@@ -58,8 +58,12 @@ class LogHistogram(BinCounts):
 
     Notes
     -----
-    An update costs about 2 ns a value. Counts are int64, exact past 2^53, until a weight or a
+    An update costs 2 to 4 ns a value (``examples/benchmarks/histogram_update.py``). Counts are int64, exact past 2^53, until a weight or a
     half-life makes them float64. A count that has faded below 2.2e-308 is forgotten.
+
+    References
+    ----------
+    Masson, Rim and Lee, DDSketch (2019), doi:10.14778/3352063.3352135: bins, merging, quantiles.
 
     Examples
     --------

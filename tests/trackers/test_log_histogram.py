@@ -1,89 +1,32 @@
-"""Laws of the histogram first (cut, merge, no trace), then its agreement with slow references."""
+"""Laws of the histogram: cut, merge, no trace, absent = 0, pure reads."""
 
 from __future__ import annotations
 
 import copy
 import functools
 import itertools
-import math
 import pickle
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from histogram_streams import (
+    HALF_LIVES,
+    HUGE,
+    bits,
+    histogram_of,
+    streams,
+)
+from hypothesis import example, given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.trackers.log_histogram import LogHistogram
 
-TINY, HUGE = 5e-324, np.finfo(np.float64).max
-EDGES = [0.0, TINY, 2.0**-1022, 2.0**-149, 2.0**-126, 0.5, 1.0, 1.5, 2.0, 2.0**100, HUGE]
-BESIDE = [np.nextafter(edge, side) for edge in EDGES[1:-1] for side in (0.0, np.inf)]
-HALF_LIVES = [None, 0.01, 1, 7.3, 1e12]
-
-values = st.one_of(
-    st.just(0.0), st.sampled_from(EDGES + BESIDE), st.floats(0.0, HUGE), st.floats(1e-3, 10.0)
-)
-row_weights = st.one_of(st.sampled_from([0.0, 1.0, 3.0]), st.floats(1e-6, 1e6))
-resolutions = st.sampled_from([1, 2, 64, 256])
-# The same examples on every run; wide windows make a few examples slow without a fault.
-law = settings(max_examples=30, derandomize=True, deadline=None)
-
-
-@st.composite
-def streams(draw, max_rows=12):
-    """Rows, weights or None, and the sizes of the batches they are cut into."""
-    n_rows = draw(st.integers(1, max_rows))
-    rows = draw(arrays(np.float64, (n_rows, draw(st.integers(1, 4))), elements=values))
-    weights = draw(st.none() | arrays(np.float64, n_rows, elements=row_weights))
-    inner = draw(st.sets(st.integers(1, max_rows)))
-    return rows, weights, [0, *sorted(cut for cut in inner if cut < n_rows), n_rows]
-
-
-def histogram_of(rows, weights=None, cuts=None, **config):
-    histogram = LogHistogram(**config)
-    for start, stop in itertools.pairwise(cuts or [0, rows.shape[0]]):
-        histogram.update(rows[start:stop], None if weights is None else weights[start:stop])
-    return histogram
-
-
-def bits(histogram):
-    """Everything the histogram is, with arrays as raw bytes: stricter than equality."""
-    state = dict(vars(histogram))
-    counts = state.pop("_counts")
-    return {**state, "counts": counts.tobytes(), "dtype": counts.dtype}
-
-
-def reference_key(value, bins_per_octave):
-    """Bin of a value by exact arithmetic: octave from frexp, then equal parts of the octave."""
-    if value < 2.0**-1022:
-        return math.floor(Fraction(value) / Fraction(2.0**-1022) * bins_per_octave)
-    mantissa, exponent = math.frexp(value)
-    octave = exponent - 1 + 1023
-    return octave * bins_per_octave + math.floor((2 * Fraction(mantissa) - 1) * bins_per_octave)
-
-
-def reference_counts(rows, weights, bins_per_octave):
-    counts, zeros = Counter(), 0.0
-    for row, weight in zip(rows, weights, strict=True):
-        for value in row:
-            if value == 0.0:
-                zeros += weight
-            elif weight:
-                counts[reference_key(value, bins_per_octave)] += weight
-    return counts, zeros
-
-
-# ------------------------------------------------------------------------------------------ laws
-
 
 @pytest.mark.parametrize("half_life", HALF_LIVES)
-@law
 @given(streams())
 def test_any_cutting_gives_the_same_bits(half_life, stream):
     rows, weights, cuts = stream
@@ -106,7 +49,6 @@ def test_cutting_a_long_stream_over_epochs_and_blocks_gives_the_same_bits(half_l
         assert bits(histogram_of(rows, weights, cuts, half_life=half_life)) == bits(whole)
 
 
-@law
 @given(streams(), st.sets(st.integers(0, 12)))
 def test_batches_with_and_without_weights_may_alternate(stream, weighted):
     rows, weights, cuts = stream
@@ -119,7 +61,6 @@ def test_batches_with_and_without_weights_may_alternate(stream, weighted):
     assert mixed == histogram_of(rows, weights)
 
 
-@law
 @given(st.lists(streams(max_rows=4), min_size=1, max_size=4), st.randoms())
 @example([(np.zeros((1, 2)), None, [0, 1]), (np.full((2, 1), HUGE), None, [0, 2])], None)
 def test_merging_shards_in_any_order_equals_one_pass(shards, random):
@@ -132,14 +73,13 @@ def test_merging_shards_in_any_order_equals_one_pass(shards, random):
 
 
 @pytest.mark.parametrize("half_life", HALF_LIVES)
-@law
 @given(streams(), streams())
 def test_merging_commutes_and_leaves_the_other_alone(half_life, left, right):
     first = histogram_of(*left[:2], half_life=half_life)
     second = histogram_of(*right[:2], half_life=half_life)
     before = bits(second)
     there, back = first.copy().merge(second), second.copy().merge(first)
-    assert there == back
+    assert bits(there) == bits(back)
     assert bits(second) == before
     assert there.n_rows == first.n_rows + second.n_rows
     # Faded counts change their unit twice, so each of 2 sides rounds a few times.
@@ -148,7 +88,6 @@ def test_merging_commutes_and_leaves_the_other_alone(half_life, left, right):
 
 
 @pytest.mark.parametrize("half_life", HALF_LIVES)
-@law
 @given(streams())
 def test_empty_is_the_identity_of_merging(half_life, stream):
     histogram = histogram_of(*stream[:2], half_life=half_life)
@@ -210,7 +149,6 @@ def test_a_refused_merge_leaves_no_trace(other, error, message):
     assert bits(histogram) == before
 
 
-@law
 @given(streams(), st.sampled_from(HALF_LIVES))
 def test_rows_of_weight_zero_leave_no_trace(stream, half_life):
     rows, weights, _ = stream
@@ -222,7 +160,6 @@ def test_rows_of_weight_zero_leave_no_trace(stream, half_life):
         assert bits(histogram_of(rows[kept], weights[kept], half_life=half_life)) == before
 
 
-@law
 @given(streams(), st.sampled_from(HALF_LIVES), st.sampled_from([np.float32, np.float64]))
 def test_dense_sparse_transposed_and_wider_rows_count_alike(stream, half_life, dtype):
     rows, weights, _ = stream
@@ -237,7 +174,6 @@ def test_dense_sparse_transposed_and_wider_rows_count_alike(stream, half_life, d
     assert_array_equal(wider.weights, dense.weights)
 
 
-@law
 @given(streams(), st.sampled_from(HALF_LIVES))
 def test_reading_copying_and_pickling_change_nothing(stream, half_life):
     histogram = histogram_of(*stream[:2], half_life=half_life)
@@ -247,205 +183,3 @@ def test_reading_copying_and_pickling_change_nothing(stream, half_life):
         assert twin == histogram
         assert bits(twin.update([[1.0]])) == bits(histogram.copy().update([[1.0]]))
     assert bits(histogram) == before
-
-
-# ------------------------------------------------------------------------------------ references
-
-
-@law
-@given(streams(), resolutions)
-@example((np.array([EDGES[1:] + BESIDE]), None, [0, 1]), 64)
-def test_counts_agree_with_exact_arithmetic(stream, bins_per_octave):
-    rows, weights, _ = stream
-    histogram = histogram_of(rows, weights, bins_per_octave=bins_per_octave)
-    weights = np.ones(len(rows)) if weights is None else weights
-    counts, zeros = reference_counts(rows, weights, bins_per_octave)
-    lower, upper = histogram.edges
-    assert [reference_key(edge, bins_per_octave) for edge in lower] == sorted(counts)
-    assert [reference_key(edge, bins_per_octave) for edge in histogram.centres] == sorted(counts)
-    assert ((lower <= histogram.centres) & (histogram.centres <= upper)).all()
-    assert_array_equal(histogram.weights, [counts[key] for key in sorted(counts)])
-    assert histogram.n_zeros == pytest.approx(zeros, rel=1e-14)
-    assert histogram.n_rows == np.count_nonzero(weights)
-
-
-@law
-@given(streams(), st.sampled_from([0.01, 0.5, 1, 7.3, 1e12]), st.integers(0, 3000))
-def test_fading_agrees_with_its_formula(stream, half_life, rows_before):
-    rows, weights, _ = stream
-    earlier = np.full((rows_before, 1), 1.7)
-    histogram = LogHistogram(half_life=half_life)
-    if rows_before:
-        histogram.update(earlier)
-    histogram.update(rows, weights)
-    weights = np.ones(len(rows)) if weights is None else weights
-    rows, weights = rows[weights > 0.0], weights[weights > 0.0]
-    ages = np.arange(rows_before + len(rows))[::-1]
-    shares = np.exp2(-ages / half_life)
-    counts, zeros = reference_counts(rows, weights * shares[rows_before:], 64)
-    if rows_before:
-        counts[reference_key(1.7, 64)] += shares[:rows_before].sum()
-    expected = {key: count for key, count in counts.items() if count >= np.finfo(float).tiny}
-    found = dict(
-        zip([reference_key(c, 64) for c in histogram.centres], histogram.weights, strict=True)
-    )
-    # The exponent i/h rounds by half an ulp of i/h, at most 3e5 (h = 0.01): 4e-11 of a count.
-    assert found == pytest.approx(expected, rel=1e-10)
-    assert histogram.n_zeros == pytest.approx(zeros, rel=1e-10)
-
-
-def test_faded_counts_flush_to_zero_and_never_linger_as_subnormals():
-    histogram = LogHistogram(half_life=1.0).update([[3.0, 0.0]])
-    for n_rows in range(2, 1500):
-        histogram.update([[1.0, 1.0]])
-        weights = histogram.weights
-        assert (weights >= np.finfo(np.float64).tiny).all()
-        assert len(weights) == (2 if n_rows <= 1023 else 1)
-    assert histogram.n_zeros == 0.0
-    assert histogram.high == 1.015625
-
-
-def test_merging_faded_histograms_adds_their_present_counts():
-    left = LogHistogram(half_life=2.0).update([[4.0], [1.0], [1.0]])
-    right = LogHistogram(half_life=2.0).update([[4.0]])
-    merged = left.merge(right)
-    assert_allclose(merged.weights, [1.0 + 2.0**-0.5, 0.5 + 1.0], rtol=1e-15)
-    merged.update([[0.0], [0.0]])
-    assert_allclose(merged.weights, [(1.0 + 2.0**-0.5) / 2.0, 0.75], rtol=1e-15)
-
-
-@law
-@given(
-    arrays(np.float32, st.integers(1, 20), elements=st.floats(0, width=32, allow_infinity=False))
-)
-@example(np.array([2.0**-149, 2.0**-126, 1.0, 3e38], np.float32))
-def test_float32_and_float64_fall_into_the_same_bins(short):
-    for bins_per_octave in (1, 64, 512):
-        histogram = LogHistogram(bins_per_octave)
-        wide = histogram.copy().update(short.astype(np.float64))
-        assert bits(histogram.update(short)) == bits(wide)
-
-
-def test_the_finest_bins_are_exact_too():
-    edges = 1.0 + np.arange(4096) / 4096
-    sample = np.concatenate([edges, np.nextafter(edges, 0.0)[1:], [np.nextafter(2.0, 0.0)]])
-    histogram = LogHistogram(4096).update(sample)
-    assert_array_equal(histogram.edges[0], edges)
-    assert_array_equal(histogram.weights, 2.0)
-    assert LogHistogram(4096).update(edges.astype(np.float32)).total == 4096
-
-
-def test_counts_stay_exact_past_two_to_the_53():
-    histogram = LogHistogram().update([1.0, 0.0])
-    for _ in range(61):
-        histogram.merge(histogram)
-    histogram.update([1.0, 0.0, 5.0])
-    assert histogram.total == 2**61 + 2
-    assert histogram.n_zeros == 2**61 + 1
-    histogram.merge(histogram)
-    before = bits(histogram)
-    with pytest.raises(ValueError, match="below 2\\^63"):
-        histogram.merge(histogram)
-    assert bits(histogram) == before
-
-
-@law
-@given(st.integers(0, 2**32 - 1), resolutions, st.integers(1, 300))
-def test_quantiles_lie_within_a_bin_of_the_sorted_data(seed, bins_per_octave, n_values):
-    sample = np.random.default_rng(seed).lognormal(sigma=4.0, size=n_values)
-    histogram = LogHistogram(bins_per_octave).update(sample)
-    ranks = np.arange(n_values) + 0.5  # between the steps of the distribution function
-    found = histogram.quantile(ranks / n_values)
-    assert (np.abs(found - np.sort(sample)) <= np.sort(sample) / bins_per_octave).all()
-    assert (np.diff(found) >= 0.0).all()
-    assert histogram.quantile(0.0) == histogram.low
-    assert histogram.quantile(1.0) == histogram.high
-
-
-@law
-@given(streams(), resolutions)
-def test_density_integrates_to_one(stream, bins_per_octave):
-    histogram = histogram_of(*stream[:2], bins_per_octave=bins_per_octave)
-    lower, upper = histogram.edges
-    mass = (histogram.density() * (np.log(upper) - np.log(lower))).sum()
-    # Logarithms up to 745 differ by as little as 1/512: 2 * 745 * 512 rounding errors.
-    assert mass == pytest.approx(1.0 if histogram.total else 0.0, abs=2e-10)
-
-
-@law
-@given(streams(), resolutions, st.integers(1, 12))
-def test_coarsening_keeps_weight_and_mean_within_the_wanted_number_of_bins(
-    stream, bins_per_octave, max_bins
-):
-    rows, weights, _ = stream
-    histogram = histogram_of(np.minimum(rows, 1e300), weights, bins_per_octave=bins_per_octave)
-    centres, merged = histogram.coarsened(max_bins)
-    assert len(centres) == len(merged) <= max_bins
-    assert (np.diff(centres) > 0.0).all()
-    assert merged.sum() == pytest.approx(histogram.total, rel=1e-14)
-    assert centres @ merged == pytest.approx(histogram.centres @ histogram.weights, rel=1e-13)
-    if len(histogram.centres) <= max_bins:
-        assert_array_equal(centres, histogram.centres)
-
-
-# -------------------------------------------------------------------------------------- examples
-
-
-def test_negative_zero_is_a_zero():
-    assert LogHistogram().update([-0.0, 1.0]) == LogHistogram().update([0.0, 1.0])
-
-
-def test_very_wide_sparse_rows_cost_what_they_store():
-    wide = sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 2**62 - 1])), shape=(2, 2**62))
-    assert LogHistogram().update(wide).n_zeros == 2**63 - 2
-    assert LogHistogram().update(wide, [0.5, 0.5]).n_zeros == 2.0**62
-
-
-def test_weights_of_one_change_nothing_and_of_two_count_twice():
-    rows = np.array([[1.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
-    assert histogram_of(rows, np.ones(2)) == histogram_of(rows)
-    assert_array_equal(histogram_of(rows, [2, 2]).weights, 2.0 * histogram_of(rows).weights)
-
-
-def test_equality_sees_settings_rows_zeros_and_counts():
-    histogram = LogHistogram().update([1.0, 0.0])
-    others = [LogHistogram(32), LogHistogram(half_life=2)]
-    assert all(histogram != other.update([1.0, 0.0]) for other in others)
-    assert histogram != LogHistogram().update([1.0])
-    assert histogram != LogHistogram().update([1.5, 0.0])
-    assert histogram != LogHistogram().update([[1.0], [0.0]])
-    assert histogram != "histogram"
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(histogram)
-
-
-@pytest.mark.parametrize("read", ["low", "high", "quantile"])
-@pytest.mark.parametrize("histogram", [LogHistogram(), LogHistogram().update([[0.0]])])
-def test_an_empty_histogram_says_so(read, histogram):
-    with pytest.raises(ValueError, match=f"{read} needs a non-zero value"):
-        histogram.quantile(0.5) if read == "quantile" else getattr(histogram, read)
-    assert histogram.total == 0
-    assert len(histogram.centres) == len(histogram.density()) == len(histogram.coarsened(3)[0]) == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"bins_per_octave": 48}, ValueError, "power of two.*got 48"),
-        ({"bins_per_octave": 8192}, ValueError, "at most 4096, got 8192"),
-        ({"bins_per_octave": 0}, ValueError, "at least 1, got 0"),
-        ({"bins_per_octave": 2.0}, TypeError, "integer, got 2.0"),
-        ({"half_life": 0}, ValueError, "half_life must be positive"),
-        ({"half_life": 1e-9}, ValueError, "at least 0.001 rows, got 1e-09"),
-        ({"half_life": "long"}, TypeError, "half_life must be a number"),
-    ],
-)
-def test_impossible_settings_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        LogHistogram(**arguments)
-
-
-@pytest.mark.parametrize("q", [-0.1, 1.1, np.nan, [0.5, 2.0]])
-def test_impossible_quantiles_are_refused(q):
-    with pytest.raises(ValueError, match="q must lie between 0 and 1"):
-        LogHistogram().update([1.0]).quantile(q)
