@@ -11,12 +11,10 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.batch import Floats
-
-_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: steps that never fall into a pattern
+from streamchi2.counter_hash import mixed_bits
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ class Slots:
 
     References
     ----------
-    Weinberger et al. (2009), doi:10.1145/1553374.1553516; Steele, Lea and Flood (2014),
-    doi:10.1145/2660193.2660195, for the mixing function.
+    Weinberger et al. (2009), doi:10.1145/1553374.1553516.
 
     Examples
     --------
@@ -66,7 +63,7 @@ class Slots:
         slots = np.empty((n_values, n_terms), dtype=np.int32)
         signed = np.empty((n_values, n_terms), dtype=coordinates.dtype)
         for term in range(n_terms):
-            hashed = self._mixed(columns + np.uint64(term))
+            hashed = mixed_bits(columns + np.uint64(term), self.seed)
             # The upper half times n_slots, shifted back, is uniform without a slow remainder.
             slots[:, term] = ((hashed >> np.uint64(32)) * np.uint64(self.n_slots)) >> np.uint64(32)
             sign = (hashed & np.uint64(1)).astype(coordinates.dtype)
@@ -77,14 +74,6 @@ class Slots:
         )
         dense: Floats = folded.toarray()  # adds what falls into one slot
         return dense
-
-    def _mixed(self, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """SplitMix64's finaliser over keys and seed: the same bits on every platform."""
-        offset = np.uint64((self.seed * _GOLDEN + _GOLDEN) % 2**64)
-        mixed = keys * np.uint64(_GOLDEN) + offset
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return mixed ^ (mixed >> np.uint64(31))
 
 
 def column_of_name(name: str) -> int:

@@ -30,7 +30,7 @@ AnyTracker = TypeVar("AnyTracker", bound=Tracker)
 
 
 class BufferedTracker(Generic[AnyTracker]):
-    """A tracker fed in blocks that end at multiples of 1024 rows of the stream.
+    """A tracker fed in blocks that end at fixed positions of the stream.
 
     Law: any cutting of the same rows into updates gives the same state, bit for bit, and reading
     includes the rows that wait without changing anything.
@@ -39,6 +39,8 @@ class BufferedTracker(Generic[AnyTracker]):
     ----------
     tracker : Tracker
         An empty tracker, which from now on belongs to this object.
+    boundaries : Boundaries, default=multiples of 1024
+        Where blocks end.
 
     Notes
     -----
@@ -55,9 +57,9 @@ class BufferedTracker(Generic[AnyTracker]):
     array([2.])
     """
 
-    def __init__(self, tracker: AnyTracker) -> None:
+    def __init__(self, tracker: AnyTracker, boundaries: Boundaries = BLOCK_BOUNDARIES) -> None:
         self.tracker = tracker
-        self.buffer = RowBuffer(BLOCK_BOUNDARIES)
+        self.buffer = RowBuffer(boundaries)
         self._lock = threading.RLock()
 
     @property
@@ -89,9 +91,10 @@ class BufferedTracker(Generic[AnyTracker]):
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched.
 
-        An empty side changes nothing: the result is the other side, waiting rows included.
-        Otherwise the rows that wait on both sides are absorbed now, and blocks go on from the
-        sum of both positions.
+        An empty side changes nothing: the result is the other side, waiting rows included. A side
+        without a complete block hands its waiting rows over, as if they arrived now. Otherwise
+        the rows that wait on both sides are absorbed, and blocks go on from the sum of both
+        positions.
         """
         shard = other.copy()
         with self._lock:
@@ -100,16 +103,27 @@ class BufferedTracker(Generic[AnyTracker]):
                 self.tracker, self.buffer = shard.tracker.merge(self.tracker), shard.buffer
             elif shard.n_rows == 0:
                 self.tracker.merge(shard.tracker)
+            elif shard.buffer.position == 0:
+                self.tracker.merge(shard.tracker)  # nothing but settings
+                self._take(shard.buffer.pending())
+            elif self.buffer.position == 0:
+                waiting = self.buffer.pending()
+                self.tracker, self.buffer = shard.tracker.merge(self.tracker), shard.buffer
+                self._take(waiting)
             else:
                 total = self.n_rows + shard.n_rows
                 self.tracker = self.snapshot().merge(shard.snapshot())
-                self.buffer = RowBuffer(BLOCK_BOUNDARIES, total)
+                self.buffer = RowBuffer(self.buffer.boundaries, total)
         return self
+
+    def _take(self, block: Block | None) -> None:
+        if block is not None:
+            self.update(block.rows, block.targets, weights=block.weights)
 
     def copy(self) -> Self:
         """Return an independent tracker in the same state."""
         with self._lock:
-            twin = type(self)(self.tracker.copy())
+            twin = type(self)(self.tracker.copy(), self.buffer.boundaries)
             twin.buffer = self.buffer.copy()
         return twin
 

@@ -61,13 +61,20 @@ def test_merging_an_empty_side_gives_the_other_bit_for_bit(at):
 
 
 def test_a_merged_stream_goes_on_from_the_sum_of_both_positions():
-    left, right = streamed([0, 1500]), streamed([0, 700])
+    left, right = streamed([0, 1500]), streamed([0, 1200])
     before = right.copy()
     left.merge(right)
     assert right == before
-    assert (left.n_rows, left.buffer.n_pending) == (2200, 0)
+    assert (left.n_rows, left.buffer.n_pending) == (2700, 0)
     left.update(ROWS[:900], LABELS[:900])
     assert left.buffer.position == 3072
+
+
+def test_a_side_without_a_block_hands_its_rows_over():
+    left, right = streamed([0, 1500]), streamed([0, 700])
+    expected = streamed([0, 1500]).update(ROWS[:700], LABELS[:700], weights=WEIGHTS[:700])
+    assert left.copy().merge(right) == expected
+    assert right.copy().merge(left) == expected
 
 
 def test_pickles_continue_exactly():

@@ -1,0 +1,200 @@
+"""A feature map that follows its stream: planned on the first rows, re-estimated, transported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.batch import Rows
+from streamchi2.errors import StateMismatchError
+from streamchi2.feature_map import FeatureMap
+from streamchi2.kernels import exp_chi2_kernel
+from streamchi2.map_plan import MapSettings, fitted_series, planned_map, series_kernel_error
+from streamchi2.series.transport import misalignment, transported
+from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.trackers.reservoir import Reservoir
+from streamchi2.trackers.row_buffer import Boundaries
+
+FIRST_ROWS = 64  # an estimate from fewer is too rough to be transported later
+AUDIT_ROWS = 128
+MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge
+_CLEARLY_BETTER = 0.7
+
+
+class Transport(NamedTuple):
+    """One re-estimation: where in the stream, and how far the coordinates moved (relative)."""
+
+    position: int
+    residual: float
+
+
+class KernelError(NamedTuple):
+    """Measured error of the kernel: root mean square and worst, over pairs of audited rows."""
+
+    rms: float
+    worst: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When to look at k again: rows 256, 1024, 4096, ... and every half of a half-life.
+
+    >>> [position for position in range(0, 5000, 64) if Schedule(None).is_due(position)]
+    [256, 1024, 4096]
+    """
+
+    half_life: float | None
+
+    @property
+    def period(self) -> int | None:
+        """Half of the half-life, at least 64 rows; None without one."""
+        return None if self.half_life is None else max(FIRST_ROWS, round(self.half_life / 2))
+
+    def boundaries(self) -> Boundaries:
+        """Return the positions at which blocks of the stream end, which include all due ones."""
+        periods = (1024,) if self.period is None else (1024, self.period)
+        return Boundaries(positions=(FIRST_ROWS, 4 * FIRST_ROWS), periods=periods)
+
+    def is_due(self, position: int) -> bool:
+        """Tell whether ``position`` is one of re-estimation."""
+        if self.period is not None and position % self.period == 0:
+            return position > FIRST_ROWS
+        blocks, rest = divmod(position, FIRST_ROWS)
+        # 4, 16, 64, ...: one bit set, in an even place.
+        return rest == 0 and blocks > 1 and blocks.bit_count() == 1 and blocks.bit_length() % 2 == 1
+
+
+class AdaptiveMap:
+    """The histogram of the inputs, the map made from it, and a sample of rows to audit it by.
+
+    Blocks of rows must end at the boundaries of :class:`Schedule`. The first block plans the map.
+    At positions that are due, the series is fitted again if its predicted error is above a third
+    of the Monte Carlo error and the new one is clearly better; it is then rotated onto the old
+    coordinates, so that features stay what they were (see :mod:`streamchi2.series.transport`).
+
+    Law: merging shards that share a map equals one pass; an empty shard changes nothing.
+
+    Parameters
+    ----------
+    settings : MapSettings
+        All that the user chose.
+    recipe : FeatureMap, optional
+        A map to begin with, as the shards of one stream have.
+    """
+
+    def __init__(self, settings: MapSettings, recipe: FeatureMap | None = None) -> None:
+        self.settings = settings
+        self.recipe = recipe
+        self.histogram = LogHistogram(half_life=settings.half_life)
+        self.sample = Reservoir(AUDIT_ROWS, settings.seed, settings.half_life)
+        self.n_rows = 0
+        self.transports: tuple[Transport, ...] = ()
+
+    def update(self, rows: Rows, *, weights: NDArray[np.float64] | None = None) -> Self:
+        """Absorb one block of checked rows of positive weight, and adapt if that is due."""
+        self.absorb(rows, weights)
+        self.reconsider()
+        return self
+
+    def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> FeatureMap:
+        """Absorb one block and return the map under which it is to be learnt."""
+        self.histogram.absorb(rows, weights)
+        self.sample.absorb(rows, weights)
+        self.n_rows += rows.shape[0]
+        if self.recipe is None:
+            self.recipe = planned_map(self.settings, rows, weights, self.histogram)
+        return self.recipe
+
+    def reconsider(self) -> None:
+        """Fit the series again where the position is due and it pays."""
+        due = Schedule(self.settings.half_life).is_due(self.n_rows)
+        if self.settings.adapt and due and self.recipe is not None and self.histogram.total > 0:
+            self._refit(self.recipe)
+
+    def _refit(self, recipe: FeatureMap) -> None:
+        present = self.predicted_kernel_error()
+        if present <= 1.0 / (3.0 * np.sqrt(self.settings.n_components)):
+            return
+        n_terms = recipe.series.n_terms
+        candidate = fitted_series(self.settings.series, self.histogram, n_terms)
+        promised = series_kernel_error(
+            candidate,
+            self.histogram,
+            beta=recipe.basis.beta,
+            n_features=self.settings.n_features,
+        )
+        if promised < _CLEARLY_BETTER * present:
+            series, residual = transported(recipe.series, candidate, self.histogram)
+            self.recipe = recipe.with_series(series)
+            self.transports = (*self.transports, Transport(self.n_rows, residual))
+
+    def predicted_kernel_error(self) -> float:
+        """Return what the series is predicted to cost the kernel, on the inputs seen so far."""
+        assert self.recipe is not None
+        if self.histogram.total == 0:
+            return 0.0
+        return series_kernel_error(
+            self.recipe.series,
+            self.histogram,
+            beta=self.recipe.basis.beta,
+            n_features=self.settings.n_features,
+        )
+
+    def measured_kernel_error(self) -> KernelError:
+        """Return the error of the features' kernel against the exact one, on the sampled rows."""
+        assert self.recipe is not None
+        assert self.sample.rows is not None
+        features = self.recipe.transform(self.sample.rows).astype(np.float64)
+        exact = exp_chi2_kernel(
+            self.sample.rows, beta=self.recipe.basis.beta, dof=self.recipe.basis.dof
+        )
+        error = (features @ features.T - exact)[np.triu_indices(exact.shape[0], k=1)]
+        if error.size == 0:
+            raise ValueError("kernel_error needs at least two rows, got 1")
+        return KernelError(float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()))
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched.
+
+        Maps that differ only by transport are aligned already; how well is checked under the
+        joint histogram, and added to the record.
+        """
+        self.settings.check_same(other.settings)
+        histogram = self.histogram.copy().merge(other.histogram)
+        transports = self._transports_with(other, histogram)
+        self.sample.merge(other.sample)
+        self.histogram, self.transports = histogram, transports
+        self.n_rows += other.n_rows
+        self.recipe = other.recipe if self.recipe is None else self.recipe
+        return self
+
+    def _transports_with(
+        self, other: AdaptiveMap, histogram: LogHistogram
+    ) -> tuple[Transport, ...]:
+        mine, theirs = self.recipe, other.recipe
+        if mine is None or theirs is None or mine == theirs:
+            return max(self.transports, other.transports, key=len)
+        if mine.with_series(theirs.series) != theirs:
+            raise StateMismatchError(
+                "maps must differ by transport alone to merge, got "
+                f"{mine.basis} and {theirs.basis}; make shards with new_shard() of one estimator"
+            )
+        residual = misalignment(mine.series, theirs.series, histogram)
+        if residual > MERGE_TOLERANCE:
+            raise StateMismatchError(
+                f"coordinates must agree within {MERGE_TOLERANCE:.0%} to merge, "
+                f"got a distance of {residual:.1%}"
+            )
+        position = self.n_rows + other.n_rows
+        return (*self.transports, Transport(position, residual))
+
+    def copy(self) -> Self:
+        """Return an independent map in the same state."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(
+            self.__dict__, histogram=self.histogram.copy(), sample=self.sample.copy()
+        )
+        return twin

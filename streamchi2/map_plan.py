@@ -1,0 +1,190 @@
+"""Planning a feature map: from settings and the first rows of a stream to a frozen recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import next_fast_len
+
+from streamchi2.bases import (
+    CosineBasis,
+    GaussianBasis,
+    OrthogonalBasis,
+    RandomBasis,
+    Slots,
+    check_sampled_dof,
+)
+from streamchi2.batch import Rows, as_choice, as_positive_float, as_positive_int
+from streamchi2.errors import StateMismatchError
+from streamchi2.feature_map import FeatureMap
+from streamchi2.kernels import chi2_distance
+from streamchi2.series import (
+    ChebyshevSeries,
+    DirectSeries,
+    Series,
+    VZSeries,
+    enough_parameters,
+    predicted_error,
+    refined_parameters,
+    zolotarev_parameters,
+)
+from streamchi2.series.transport import RotatedSeries
+from streamchi2.trackers.log_histogram import LogHistogram
+
+BASES: dict[str, type[RandomBasis]] = {
+    "orthogonal": OrthogonalBasis,
+    "gaussian": GaussianBasis,
+    "cosine": CosineBasis,
+}
+_MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into slots
+_FEWEST_SLOTS = 4096
+_USUAL_TERMS = 5  # of the series that cannot tell how many they need
+_RANGE_UNSEEN = (1e-4, 1.0)  # of a row that sums to one, while only zeros have been seen
+
+
+@dataclass(frozen=True)
+class MapSettings:
+    """What a user may choose about a feature map; checked, comparable, printable.
+
+    The words are those of :class:`streamchi2.ExpChi2Sampler`; ``seed`` stands for the
+    ``random_state`` and ``n_features`` is the width of the rows.
+    """
+
+    n_features: int
+    n_components: int
+    beta: float | str
+    dof: float
+    series: str
+    n_terms: int | str
+    basis: str
+    n_slots: int | str | None
+    adapt: bool
+    half_life: float | None
+    seed: int
+    dtype: str
+
+    def __post_init__(self) -> None:
+        as_choice(self.basis, tuple(BASES), name="basis")
+        as_choice(self.series, ("direct", "chebyshev", "vz"), name="series")
+        as_choice(self.dtype, ("float32", "float64"), name="dtype")
+        check_sampled_dof(self.dof)
+        _number_or_word(self.beta, "auto", as_positive_float, name="beta")
+        _number_or_word(self.n_terms, "auto", as_positive_int, name="n_terms")
+        if self.series == "vz" and isinstance(self.n_terms, int):
+            VZSeries(self.n_terms, period=10.0)  # refuses even numbers
+        if self.n_slots is not None:
+            _number_or_word(self.n_slots, "auto", as_positive_int, name="n_slots")
+        if not isinstance(self.adapt, bool | np.bool_):
+            raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
+        LogHistogram(half_life=self.half_life)
+        BASES[self.basis](1, self.n_components, self.seed)  # refuses odd numbers of features
+
+    def check_same(self, other: MapSettings) -> None:
+        """Refuse settings that differ, naming the first difference."""
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if mine != theirs:
+                name = "random_state" if field.name == "seed" else field.name
+                raise StateMismatchError(f"{name} must agree to merge, got {mine!r} and {theirs!r}")
+
+
+def planned_map(
+    settings: MapSettings,
+    rows: Rows,
+    weights: NDArray[np.float64] | None,
+    histogram: LogHistogram,
+) -> FeatureMap:
+    """Return the map for a stream that begins with these rows, whose histogram is given."""
+    beta = settings.beta if not isinstance(settings.beta, str) else usual_beta(rows, weights)
+    series = _first_series(settings, histogram, float(beta))
+    slots = _slots(settings, series.n_terms)
+    n_inputs = settings.n_features * series.n_terms if slots is None else slots.n_slots
+    basis = BASES[settings.basis](
+        n_inputs, settings.n_components, settings.seed, float(beta), float(settings.dof)
+    )
+    return FeatureMap(RotatedSeries(series), basis, slots, settings.dtype)
+
+
+def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:
+    r"""Return one over the mean chi2 distance, :math:`\sum_{ij} w_i w_j \chi^2_{ij} / W^2`.
+
+    Pairs of a row with itself are included, so that a weight of two equals a repeated row.
+    Where all rows are equal the answer is 1.
+
+    >>> usual_beta(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    2.0
+    """
+    shares = np.full(rows.shape[0], 1.0) if weights is None else weights
+    shares = shares / shares.sum()
+    mean = float(shares @ chi2_distance(rows) @ shares)
+    # The reciprocal of a subnormal mean would be infinite.
+    return 1.0 / mean if mean > np.finfo(np.float64).tiny else 1.0
+
+
+def fitted_series(kind: str, histogram: LogHistogram, n_terms: int) -> Series:
+    """Return the series of a kind that suits a histogram best, with ``n_terms`` terms."""
+    if kind == "direct":
+        return DirectSeries(refined_parameters(histogram, n_terms))
+    if kind == "chebyshev":
+        return ChebyshevSeries.from_histogram(histogram, n_terms)
+    return VZSeries.from_histogram(histogram, n_terms)
+
+
+def series_kernel_error(
+    series: Series, histogram: LogHistogram, *, beta: float, n_features: int
+) -> float:
+    r"""Return what a series costs the exp-chi2 kernel: :math:`\beta\,s\,|E[x - c(x)^\top c(x)]|`.
+
+    s is the mean number of non-zero values in a row. An upper estimate: it leaves out that the
+    kernel is below one, and that columns which two rows share err in the same direction.
+    """
+    lost = abs(predicted_error(histogram, series).shrinkage)
+    return beta * values_per_row(histogram, n_features) * lost
+
+
+def values_per_row(histogram: LogHistogram, n_features: int) -> float:
+    """Return the mean number of non-zero values in a row."""
+    return n_features * float(histogram.total / (histogram.total + histogram.n_zeros))
+
+
+def _first_series(settings: MapSettings, histogram: LogHistogram, beta: float) -> Series:
+    n_terms = settings.n_terms
+    if histogram.total == 0:
+        n_terms = _USUAL_TERMS if isinstance(n_terms, str) else n_terms
+        histogram = LogHistogram().update(np.geomspace(*_RANGE_UNSEEN, 100))
+        if settings.series == "direct":
+            return DirectSeries(zolotarev_parameters(*_RANGE_UNSEEN, n_terms))
+    elif isinstance(n_terms, str) and settings.series == "direct":
+        return DirectSeries(
+            enough_parameters(
+                histogram,
+                n_components=settings.n_components,
+                beta=beta,
+                values_per_row=values_per_row(histogram, settings.n_features),
+            )
+        )
+    elif isinstance(n_terms, str):
+        n_terms = _USUAL_TERMS
+    return fitted_series(settings.series, histogram, n_terms)
+
+
+def _slots(settings: MapSettings, n_terms: int) -> Slots | None:
+    if settings.n_slots == "auto":
+        if settings.n_features * n_terms <= _MAX_UNFOLDED:
+            return None
+        # Four slots a phase keep what folding adds to the error below a tenth of it.
+        return Slots(
+            int(next_fast_len(max(_FEWEST_SLOTS, 2 * settings.n_components), real=True)),
+            settings.seed,
+        )
+    return None if settings.n_slots is None else Slots(int(settings.n_slots), settings.seed)
+
+
+def _number_or_word(value: Any, word: str, check: Any, *, name: str) -> None:
+    if isinstance(value, str) and value != word:
+        raise ValueError(f"{name} must be a number or {word!r}, got {value!r}")
+    if not isinstance(value, str):
+        check(value, name=name)
