@@ -58,7 +58,7 @@ class LogHistogram(BinCounts):
 
     Notes
     -----
-    An update costs 2 to 4 ns a value (``examples/benchmarks/histogram_update.py``). Counts are
+    An update costs 3 to 6 ns a value (``examples/benchmarks/histogram_update.py``). Counts are
     int64, exact past 2^53, until a weight or a half-life makes them float64. A count that has
     faded below 2.2e-308 is forgotten.
 
