@@ -1,5 +1,6 @@
 """Online learning on histograms: the exp-chi2 kernel at linear cost, one pass, constant memory."""
 
+from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.kernels import chi2_distance, exp_chi2_kernel
 from streamchi2.series import (
     ChebyshevSeries,
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ChebyshevSeries",
     "DirectSeries",
+    "ExpChi2Sampler",
     "LogHistogram",
     "VZSeries",
     "chi2_distance",

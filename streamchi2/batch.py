@@ -51,16 +51,23 @@ def as_estimator_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """Return ``X`` as non-negative rows and let ``estimator`` record or check width and names.
 
     As everywhere in scikit-learn, object arrays that hold nothing but numbers are welcome.
-    With ``reset=True`` the names and the width are recorded only after the values have passed,
-    so a refused first batch leaves no trace.
+    With ``reset=True`` nothing is checked against earlier batches; :func:`record_columns` is then
+    called once everything else about the first batch has passed, so a refusal leaves no trace.
     """
     return _estimator_floats(estimator, X, reset=reset, negative=False, accept_sparse=True)
+
+
+def record_columns(estimator: Any, X: Any) -> None:
+    """Let ``estimator`` record the width and the column names of its first batch."""
+    validate_data(estimator, X if hasattr(X, "shape") else np.asarray(X), skip_check_array=True)
 
 
 def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return ``X`` as dense finite features of any sign, with width and names as above."""
     features = _estimator_floats(estimator, X, reset=reset, negative=True, accept_sparse=False)
     assert isinstance(features, np.ndarray)
+    if reset:
+        record_columns(estimator, X)
     return features
 
 
@@ -153,8 +160,6 @@ def _estimator_floats(
             validate_data(estimator, checked, reset=False, skip_check_array=True)
     rows = _as_floats(X, name="X", object_numbers=True, estimator=estimator)
     _refuse_values(rows, name="X", negative=negative)
-    if reset:
-        validate_data(estimator, X if hasattr(X, "shape") else rows, skip_check_array=True)
     return rows
 
 

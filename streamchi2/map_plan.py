@@ -80,7 +80,7 @@ class MapSettings:
         if not isinstance(self.adapt, bool | np.bool_):
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
         LogHistogram(half_life=self.half_life)
-        BASES[self.basis](1, self.n_components, self.seed)  # refuses odd numbers of features
+        as_positive_int(self.n_components, name="n_components")
 
     def check_same(self, other: MapSettings) -> None:
         """Refuse settings that differ, naming the first difference."""

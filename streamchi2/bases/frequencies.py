@@ -19,7 +19,7 @@ class RandomBasis(ABC):
 
     With phases :math:`p = \Omega^\top c`, :math:`\Omega \sim N(0, \beta)`, the features are
 
-    .. math:: z = \sqrt{1/M}\,(\cos p_1, \dots, \cos p_M, \sin p_1, \dots, \sin p_M), \qquad
+    .. math:: z = \sqrt{2/D}\,(\cos p_1, \dots, \cos p_M, \sin p_1, \dots, \sin p_M), \qquad
               \mathrm{E}\,z(c)^\top z(c') = e^{-\frac\beta2\lVert c-c'\rVert^2}
 
     For 0 < dof < 2 each frequency is multiplied by :math:`\sqrt{1+u}`,
@@ -34,7 +34,8 @@ class RandomBasis(ABC):
     n_inputs : int
         Width of the rows of coordinates.
     n_components : int
-        Number of features D; even, since cosine and sine come in pairs.
+        Number of features D = 2M. Cosine and sine come in pairs; an odd D leaves out the last
+        sine, and rows are then only nearly of length one.
     seed : int
         Chooses the frequencies.
     beta : float, default=1.0
@@ -55,11 +56,6 @@ class RandomBasis(ABC):
         as_positive_int(self.seed, name="seed", minimum=0)
         as_positive_float(self.beta, name="beta")
         check_sampled_dof(self.dof)
-        if self.n_components % self.features_per_phase:
-            raise ValueError(
-                "n_components must be even, since cosine and sine come in pairs, "
-                f"got {self.n_components}"
-            )
 
     @property
     def features_per_phase(self) -> int:
@@ -69,7 +65,7 @@ class RandomBasis(ABC):
     @property
     def n_phases(self) -> int:
         """Number of phases M."""
-        return self.n_components // self.features_per_phase
+        return -(-self.n_components // self.features_per_phase)
 
     @property
     def scratch_width(self) -> int:
@@ -120,13 +116,13 @@ definite in every dimension, so no features can give it; use exp_chi2_kernel ins
 
 
 def fill_pairs(phases: Floats, out: Floats, first: int, n_phases: int) -> None:
-    """Write cosines and sines of ``phases`` into columns ``first``... of both halves of ``out``.
+    """Write cosines and sines of phases ``first``... where they belong in ``out``.
 
-    They are scaled by sqrt(1/M), so that every row has length one.
+    They are scaled by sqrt(2/D), so that every row has length one.
     """
-    amplitude = out.dtype.type(n_phases**-0.5)
+    amplitude = out.dtype.type((2.0 / out.shape[1]) ** 0.5)
     last = first + phases.shape[1]
     for start, function in ((0, np.cos), (n_phases, np.sin)):
         part = out[:, start + first : start + last]
-        function(phases, out=part)
+        function(phases[:, : part.shape[1]], out=part)
         part *= amplitude

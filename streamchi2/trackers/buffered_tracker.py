@@ -17,7 +17,9 @@ BLOCK_BOUNDARIES = Boundaries(periods=(1024,))
 class Tracker(Protocol):
     """What can be buffered: update with or without targets, merge and copy."""
 
-    update: Any
+    @property
+    def update(self) -> Any:
+        """Absorb rows, with targets where the tracker has them."""
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen."""
