@@ -104,6 +104,12 @@ class ClassMoments:
             self.features.absorb(block, n_rows)
         return self
 
+    def fade(self, factor: float) -> Self:
+        """Let everything seen so far count ``factor`` times as much; means stay."""
+        self.class_weights = factor * self.class_weights
+        self.features.fade(factor)
+        return self
+
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
         self.features.check_settings(other.features)

@@ -97,6 +97,12 @@ class TargetMoments:
             )
         return self
 
+    def fade(self, factor: float) -> Self:
+        """Let everything seen so far count ``factor`` times as much; means stay."""
+        self.cross, self.target_scatter = factor * self.cross, factor * self.target_scatter
+        self.features.fade(factor)
+        return self
+
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
         self.features.check_settings(other.features)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,43 +52,70 @@ class Reservoir:
         self.seed = seed
         self.half_life = half_life
         self.n_rows = 0
+        self.threshold = -math.inf  # the highest score that found no place
         self.scores: NDArray[np.float64] = np.empty(0)
+        self.log_weights: NDArray[np.float64] = np.empty(0)  # scores without their noise
         self.rows: sparse.csr_array | None = None
+        self.targets: NDArray[Any] | None = None
 
-    def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> None:
-        """Let checked rows of positive weight compete for a place."""
+    def absorb(
+        self,
+        rows: Rows,
+        weights: NDArray[np.float64] | None = None,
+        targets: NDArray[Any] | None = None,
+    ) -> None:
+        """Let checked rows of positive weight, and what belongs to them, compete for a place."""
         positions = self.n_rows + np.arange(rows.shape[0])
-        scores = gumbel_noise(positions, self.seed) + self._freshness(positions)
+        log_weights = self._freshness(positions)
         if weights is not None:
-            scores += np.log(weights)
-        if self.scores.size == self.size:
-            candidates = np.flatnonzero(scores > self.scores[-1])
-        else:
-            candidates = np.arange(rows.shape[0])
-        if candidates.size:
-            self._keep_best(scores[candidates], sparse.csr_array(rows[candidates]))
+            log_weights = log_weights + np.log(weights)
+        scores = log_weights + gumbel_noise(positions, self.seed)
+        full = self.scores.size == self.size
+        hopeful = scores > self.scores[-1] if full else np.ones(scores.size, dtype=np.bool_)
+        self.threshold = max(self.threshold, scores[~hopeful].max(initial=-math.inf))
+        if hopeful.any():
+            self._keep_best(
+                scores[hopeful],
+                log_weights[hopeful],
+                sparse.csr_array(rows[hopeful]),
+                None if targets is None else targets[hopeful],
+            )
         self.n_rows += rows.shape[0]
+
+    def importance(self) -> NDArray[np.float64]:
+        r"""Return how much of the stream each kept row stands for, :math:`w_i / \pi_i`.
+
+        With :math:`\pi_i = 1 - e^{-w_i e^{-t}}` the probability that its score exceeds the
+        threshold t. While every row has found a place, these are the weights themselves.
+        """
+        now = float(self._freshness(self.n_rows))
+        weights = np.exp(self.log_weights - now)
+        if self.threshold == -math.inf:
+            return weights
+        shares: NDArray[np.float64] = weights / -np.expm1(-weights * math.exp(now - self.threshold))
+        return shares
 
     def merge(self, other: Self) -> Self:
         """Keep the best of both samples; ``other`` is untouched, and both streams end now."""
-        mine, theirs = (self.size, self.seed, self.half_life), (
-            other.size, other.seed, other.half_life,
-        )  # fmt: skip
+        mine, theirs = ((side.size, side.seed, side.half_life) for side in (self, other))
         if mine != theirs:
             raise StateMismatchError(
                 f"size, seed and half_life must agree to merge, got {mine} and {theirs}"
             )
-        n_rows = self.n_rows + other.n_rows
-        self.scores = self.scores + self._freshness(n_rows - self.n_rows)
+        older, younger = self._freshness(other.n_rows), self._freshness(self.n_rows)
+        self.threshold = max(self.threshold + float(older), other.threshold + float(younger))
+        self.scores, self.log_weights = self.scores + older, self.log_weights + older
         if other.rows is not None:
-            self._keep_best(other.scores + self._freshness(n_rows - other.n_rows), other.rows)
-        self.n_rows = n_rows
+            self._keep_best(
+                other.scores + younger, other.log_weights + younger, other.rows, other.targets
+            )
+        self.n_rows += other.n_rows
         return self
 
     def copy(self) -> Self:
         """Return an independent reservoir with the same rows."""
         twin = type(self)(self.size, self.seed, self.half_life)
-        # Scores and rows are replaced, never written to, so the two may share them.
+        # Arrays are replaced, never written to, so the two may share them.
         twin.__dict__.update(self.__dict__)
         return twin
 
@@ -96,13 +123,24 @@ class Reservoir:
         per_row = 0.0 if self.half_life is None else math.log(2.0) / self.half_life
         return np.asarray(positions, dtype=np.float64) * per_row
 
-    def _keep_best(self, scores: NDArray[np.float64], rows: sparse.csr_array) -> None:
+    def _keep_best(
+        self,
+        scores: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        rows: sparse.csr_array,
+        targets: NDArray[Any] | None,
+    ) -> None:
         if self.rows is not None:
             scores = np.concatenate([self.scores, scores])
+            log_weights = np.concatenate([self.log_weights, log_weights])
             rows = sparse.csr_array(sparse.vstack([self.rows, rows], format="csr"))
+            targets = None if targets is None else np.concatenate([self.targets, targets])
         # Shards have equal scores at equal positions; sums settle such ties in either order alike.
-        best = np.lexsort((rows.sum(axis=1), scores))[::-1][: self.size]
-        self.scores, self.rows = scores[best], rows[best]
+        order = np.lexsort((rows.sum(axis=1), scores))[::-1]
+        best, rest = order[: self.size], order[self.size :]
+        self.threshold = max(self.threshold, scores[rest].max(initial=-math.inf))
+        self.scores, self.log_weights, self.rows = scores[best], log_weights[best], rows[best]
+        self.targets = None if targets is None else targets[best]
 
 
 def gumbel_noise(positions: NDArray[np.int64], seed: int) -> NDArray[np.float64]:

@@ -1,0 +1,160 @@
+"""Statistics of features on a stream whose map may change: all that a learner remembers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.adaptive_map import AdaptiveMap
+from streamchi2.batch import Floats, Rows
+from streamchi2.trackers.centred_block import faded_weights, fading
+from streamchi2.trackers.class_moments import ClassMoments
+from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.trackers.moments import Moments, pooled
+from streamchi2.trackers.reservoir import Reservoir
+
+CALIBRATION_ROWS = 1024
+
+
+class MappedMoments:
+    """A map that follows its stream, and moments of the features that it gives.
+
+    Rows with a target enter the regression; rows without one only the covariance of the features,
+    from which principal components are taken. Because transport keeps the features what they were
+    when k changes, moments gathered before and after belong together.
+
+    Law: merging shards that share a map equals one pass; an empty shard changes nothing.
+
+    Parameters
+    ----------
+    adaptive : AdaptiveMap
+        The map, empty.
+    labelled : ClassMoments, TargetMoments or None
+        An empty tracker for rows with targets; None where there are none.
+    n_jobs : int or None, default=None
+        Threads for the features.
+    """
+
+    def __init__(
+        self,
+        adaptive: AdaptiveMap,
+        labelled: ClassMoments | TargetMoments | None,
+        n_jobs: int | None = None,
+    ) -> None:
+        settings = adaptive.settings
+        self.map = adaptive
+        self.labelled = labelled
+        self.unlabelled: Moments | None = None  # a D x D matrix, made when it is needed
+        self.sample: Reservoir | None = None
+        if isinstance(labelled, ClassMoments):
+            # Another seed than the audit's, or both would keep the same rows.
+            self.sample = Reservoir(CALIBRATION_ROWS, settings.seed + 1, settings.half_life)
+        self.n_jobs = n_jobs
+
+    def update(
+        self,
+        rows: Rows,
+        targets: NDArray[Any] | None = None,
+        *,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Absorb one block of checked rows of positive weight, then adapt if that is due.
+
+        Targets are class labels as made by :func:`with_labels`, or numbers of shape
+        (n, n_targets) with NaN for rows without.
+        """
+        recipe = self.map.absorb(rows, weights)
+        features = recipe.transform(rows, n_jobs=self.n_jobs)
+        n_rows, half_life = int(rows.shape[0]), self.map.settings.half_life
+        present = weights
+        if half_life is not None:
+            present = faded_weights(n_rows, weights, half_life)
+            for tracker in (self.labelled, self.unlabelled):
+                if tracker is not None:
+                    tracker.fade(fading(n_rows, half_life))
+        known = _has_target(targets, n_rows)
+        if known.any():
+            assert targets is not None
+            self._learn(_chosen(features, known), targets[known], _chosen(present, known))
+            if self.sample is not None:
+                self.sample.absorb(rows[known], _chosen(weights, known), targets["label"][known])
+        if not known.all():
+            if self.unlabelled is None:
+                self.unlabelled = Moments(recipe.n_components)
+            self.unlabelled.update(_chosen(features, ~known), weights=_chosen(present, ~known))
+        self.map.reconsider()
+        return self
+
+    def _learn(
+        self, features: Floats, targets: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> None:
+        if isinstance(self.labelled, ClassMoments):
+            self.labelled.update(features, targets["label"], weights=weights)
+        else:
+            assert self.labelled is not None
+            self.labelled.update(features, targets, weights=weights)
+
+    def feature_moments(self) -> Moments:
+        """Return the moments of all features, with and without targets."""
+        parts = [] if self.labelled is None else [self.labelled.features]
+        parts += [] if self.unlabelled is None else [self.unlabelled]
+        return parts[0] if len(parts) == 1 else pooled(*parts)
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched."""
+        self.map.merge(other.map)
+        if self.labelled is not None:
+            self.labelled.merge(other.labelled)  # type: ignore[arg-type]
+        if self.sample is not None and other.sample is not None:
+            self.sample.merge(other.sample)
+        if other.unlabelled is not None:
+            mine = self.unlabelled
+            self.unlabelled = (
+                other.unlabelled.copy() if mine is None else mine.merge(other.unlabelled)
+            )
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent tracker in the same state."""
+        twin = object.__new__(type(self))
+        parts = ("map", "labelled", "unlabelled", "sample")
+        copies = {name: getattr(self, name) for name in parts}
+        copies = {name: None if part is None else part.copy() for name, part in copies.items()}
+        twin.__dict__.update(self.__dict__, **copies)
+        return twin
+
+
+def with_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in the form that lets rows with and without labels share a buffer.
+
+    >>> with_labels(np.array(["ham", "spam"]))["given"]
+    array([ True,  True])
+    """
+    marked = np.empty(labels.shape, dtype=[("label", labels.dtype), ("given", np.bool_)])
+    marked["label"], marked["given"] = labels, True
+    return marked
+
+
+def without_labels(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return as many absent labels.
+
+    >>> without_labels(2, np.dtype(np.int64))["given"]
+    array([False, False])
+    """
+    return np.zeros(n_rows, dtype=[("label", dtype), ("given", np.bool_)])
+
+
+def _has_target(targets: NDArray[Any] | None, n_rows: int) -> NDArray[np.bool_]:
+    if targets is None:
+        return np.zeros(n_rows, dtype=np.bool_)
+    if targets.dtype.names is not None:
+        given: NDArray[np.bool_] = targets["given"]
+        return given
+    return ~np.isnan(targets[:, 0])
+
+
+def _chosen(array: Any, mask: NDArray[np.bool_]) -> Any:
+    """Return the chosen rows, without a copy where all are chosen."""
+    return array if array is None or mask.all() else array[mask]
