@@ -1,0 +1,1 @@
+"""Models from statistics alone: eigenvectors, ridge, lasso; pure functions of moments."""

@@ -1,0 +1,198 @@
+r"""Coordinate descent on a scatter matrix, for all outputs at once.
+
+For each column of C, minimises
+:math:`\tfrac12 w^\top H w - C^\top w + \lambda_1\|w\|_1 + \tfrac12\lambda_2\|w\|^2`. One
+coordinate has a closed form, soft-thresholding, and sweeps over the coordinates soon find which
+are non-zero and of which sign. Given these the rest is a linear system, so Newton steps between
+the sweeps spare the thousands of sweeps that correlated features would need.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+TOLERANCE = 1e-9  # of the largest cross scatter: how far the optimality conditions may be missed
+_SWEEPS = 5  # between Newton steps
+_MAX_STEPS = 500
+_MAX_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Weights of the absolute values and of half the squares, against half the sum of squares."""
+
+    absolutes: float  # lambda_1
+    squares: float  # lambda_2
+
+    @classmethod
+    def of(cls, weight: float, alpha: float, l1_ratio: float) -> Self:
+        """Return the weights for ``alpha`` and ``l1_ratio`` as scikit-learn defines them."""
+        return cls(weight * alpha * l1_ratio, weight * alpha * (1.0 - l1_ratio))
+
+
+def soft_threshold(values: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+    """Move every value towards zero by ``threshold``, but not across.
+
+    >>> soft_threshold(np.array([-3.0, 0.5, 2.0]), 1.0)
+    array([-2.,  0.,  1.])
+    """
+    shrunk: NDArray[np.float64] = values - np.clip(values, -threshold, threshold)
+    return shrunk
+
+
+def diagonal_solution(
+    diagonal: NDArray[np.float64], cross: NDArray[np.float64], penalty: Penalty
+) -> NDArray[np.float64]:
+    """Return the minimum for a diagonal scatter, in closed form.
+
+    >>> diagonal_solution(np.array([2.0, 0.0]), np.array([[3.0], [0.0]]), Penalty(1.0, 0.0))
+    array([[1.],
+           [0.]])
+    """
+    curvature = diagonal + penalty.squares
+    shrunk = soft_threshold(cross, penalty.absolutes)
+    return shrunk / np.where(curvature > 0.0, curvature, np.inf)[:, None]
+
+
+def coordinate_descent(
+    scatter: NDArray[np.float64],
+    cross: NDArray[np.float64],
+    penalty: Penalty,
+    start: NDArray[np.float64] | None = None,
+    tolerance: float = TOLERANCE,
+) -> NDArray[np.float64]:
+    r"""Return the minimum for every column of ``cross``, shape (d, t).
+
+    Only coordinates that are non-zero or violate the optimality conditions
+
+    .. math:: |C - Hw| \le \lambda_1 \text{ where } w = 0, \qquad
+              C - Hw - \lambda_2 w = \lambda_1 \mathrm{sign}(w) \text{ elsewhere}
+
+    are swept, until they are settled among themselves; then all are looked at again. It ends when
+    no violation exceeds ``tolerance`` times the largest entry of C.
+
+    Parameters
+    ----------
+    scatter, cross : ndarray, shapes (d, d) and (d, t)
+        H and C.
+    penalty : Penalty
+        The two weights.
+    start : ndarray, shape (d, t), optional
+        Coefficients to begin with; zeros by default.
+    tolerance : float, default=1e-9
+        Largest violation allowed, in units of the largest entry of C.
+
+    Notes
+    -----
+    A sweep over a coordinates costs O(a^2 t), a Newton step O(a^3) an output.
+
+    References
+    ----------
+    Friedman, Hastie and Tibshirani (2010), section 2.2, doi:10.18637/jss.v033.i01; Lee et al.
+    (2007), Efficient sparse coding algorithms (feature-sign search), NIPS 19.
+
+    Examples
+    --------
+    >>> coordinate_descent(np.eye(2), np.array([[3.0], [0.5]]), Penalty(1.0, 0.0))
+    array([[2.],
+           [0.]])
+    """
+    coef = np.zeros_like(cross) if start is None else start.copy()
+    allowed = tolerance * np.abs(cross).max(initial=0.0)
+    for _ in range(_MAX_ROUNDS):
+        gradient = cross - scatter @ coef
+        wrong = violations(coef, gradient, penalty).max(axis=1, initial=0.0)
+        if wrong.max(initial=0.0) <= allowed:
+            return coef
+        working = np.flatnonzero((coef != 0.0).any(axis=1) | (wrong > allowed))
+        square = np.ascontiguousarray(scatter[np.ix_(working, working)])
+        coef[working] = _swept(square, cross[working], coef[working], penalty, allowed)
+    warnings.warn(
+        f"coordinate descent missed the optimality conditions by {wrong.max():.1e}, more than "
+        f"{allowed:.1e}; a larger alpha or some squares (l1_ratio below 1) will help",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return coef
+
+
+def violations(
+    coef: NDArray[np.float64], gradient: NDArray[np.float64], penalty: Penalty
+) -> NDArray[np.float64]:
+    """Return by how much each coordinate misses its optimality condition, shape (d, t)."""
+    slope = gradient - penalty.squares * coef
+    at_zero = np.abs(soft_threshold(slope, penalty.absolutes))
+    elsewhere = np.abs(slope - penalty.absolutes * np.sign(coef))
+    return np.where(coef == 0.0, at_zero, elsewhere)
+
+
+def _swept(
+    scatter: NDArray[np.float64],
+    cross: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    penalty: Penalty,
+    allowed: float,
+) -> NDArray[np.float64]:
+    """Settle all coordinates among themselves, by sweeps and Newton steps in turn."""
+    for _ in range(_MAX_STEPS):
+        gradient = cross - scatter @ coef
+        for _ in range(_SWEEPS):
+            _sweep(scatter, coef, gradient, penalty)
+        if violations(coef, gradient, penalty).max() <= allowed:
+            break
+        for output in range(coef.shape[1]):
+            _newton_step(scatter, cross[:, output], coef[:, output], penalty)
+    return coef
+
+
+def _sweep(
+    scatter: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    penalty: Penalty,
+) -> None:
+    """Minimise over each coordinate in turn, in place."""
+    curvature = scatter.diagonal() + penalty.squares
+    for place in np.flatnonzero(curvature > 0.0):
+        before = coef[place].copy()
+        pull = gradient[place] + scatter[place, place] * before
+        coef[place] = soft_threshold(pull, penalty.absolutes) / curvature[place]
+        change = coef[place] - before
+        if change.any():
+            gradient -= scatter[:, place, None] * change
+
+
+def _newton_step(
+    scatter: NDArray[np.float64],
+    cross: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    penalty: Penalty,
+) -> None:
+    """Move one output, in place, towards the minimum for the present signs, to the first zero."""
+    active = np.flatnonzero(coef)
+    present = coef[active]
+    curvature = scatter[np.ix_(active, active)]
+    curvature.flat[:: active.size + 1] += penalty.squares
+    try:
+        factor = cho_factor(curvature, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return  # flat directions: sweeps alone
+    target = cho_solve(factor, cross[active] - penalty.absolutes * np.sign(present))
+    if not np.isfinite(target).all():
+        return
+    crossing = target * present < 0.0
+    if not crossing.any():
+        coef[active] = target
+        return
+    # Within the signs the objective is convex, so it falls all the way to the first zero.
+    shares = present[crossing] / (present[crossing] - target[crossing])
+    reached = present + shares.min() * (target - present)
+    reached[np.flatnonzero(crossing)[np.argmin(shares)]] = 0.0
+    coef[active] = reached

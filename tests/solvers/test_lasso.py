@@ -1,0 +1,134 @@
+"""Lasso and elastic net: optimality conditions, scikit-learn, closed forms, GCV."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import ElasticNet
+
+from streamchi2.solvers.coordinate_descent import Penalty, coordinate_descent, violations
+from streamchi2.solvers.eigen import leading_eigenpairs
+from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
+from streamchi2.solvers.linear_model import projected
+from streamchi2.trackers.labelled_moments import TargetMoments
+
+
+def drawn(seed, n_rows=80, width=8, n_targets=3, noise=1.0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, width)) @ rng.normal(size=(width, width)) + 3.0
+    weights = rng.normal(size=(width, n_targets)) * (rng.random((width, n_targets)) < 0.4)
+    return rows, rows @ weights + noise * rng.normal(size=(n_rows, n_targets))
+
+
+def moments_of(rows, targets, weights=None):
+    tracker = TargetMoments(rows.shape[1], targets.shape[1])
+    return tracker.update(rows, targets, weights=weights).summary()
+
+
+@given(st.integers(0, 10_000), st.floats(1e-4, 10.0), st.floats(0.05, 1.0))
+@settings(max_examples=40, deadline=None)
+def test_the_optimality_conditions_hold(seed, alpha, l1_ratio):
+    moments = moments_of(*drawn(seed))
+    coef = elastic_net(moments, alpha, l1_ratio).coef
+    penalty = Penalty.of(moments.weight, alpha, l1_ratio)
+    missed = violations(coef, moments.cross - moments.scatter @ coef, penalty)
+    assert missed.max() <= 1e-9 * np.abs(moments.cross).max()
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.1, 1.0]), st.sampled_from([0.3, 1.0]))
+@settings(max_examples=25, deadline=None)
+def test_elastic_net_equals_scikit_learn(seed, alpha, l1_ratio):
+    rows, targets = drawn(seed)
+    model = elastic_net(moments_of(rows, targets), alpha, l1_ratio)
+    oracle = ElasticNet(alpha=alpha, l1_ratio=l1_ratio, tol=1e-13, max_iter=10**6)
+    oracle.fit(rows, targets)
+    assert_allclose(model.scores(rows), oracle.predict(rows), atol=1e-5)
+
+    def objective(coef):
+        residuals = targets - targets.mean(axis=0) - (rows - rows.mean(axis=0)) @ coef
+        absolutes, squares = np.abs(coef).sum(), (coef**2).sum()
+        return (residuals**2).sum() / (2 * len(rows)) + alpha * (
+            l1_ratio * absolutes + (1 - l1_ratio) / 2 * squares
+        )
+
+    assert objective(model.coef) <= objective(oracle.coef_.T) * (1 + 1e-9)
+
+
+def test_weights_count_like_repeated_rows():
+    rows, targets = drawn(0)
+    counts = np.random.default_rng(0).integers(0, 3, len(rows))
+    weighted = elastic_net(moments_of(rows, targets, counts.astype(float)), 0.1)
+    repeated = elastic_net(
+        moments_of(np.repeat(rows, counts, axis=0), np.repeat(targets, counts, axis=0)), 0.1
+    )
+    assert_allclose(weighted.coef, repeated.coef, atol=1e-7)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
+def test_after_pca_the_closed_form_equals_coordinate_descent(l1_ratio):
+    moments = moments_of(*drawn(1))
+    pairs = leading_eigenpairs(moments.scatter, 4)
+    closed = elastic_net(projected(moments, pairs.vectors, pairs.values), 0.3, l1_ratio)
+    swept = elastic_net(projected(moments, pairs.vectors), 0.3, l1_ratio)
+    assert_allclose(closed.coef, swept.coef, atol=1e-7)
+
+
+def test_a_strong_penalty_leaves_nothing_and_none_leaves_least_squares():
+    rows, targets = drawn(2)
+    moments = moments_of(rows, targets)
+    strongest = np.abs(moments.cross).max() / moments.weight
+    assert_array_equal(elastic_net(moments, 1.0001 * strongest).coef, 0.0)
+    expected = np.linalg.lstsq(rows - rows.mean(0), targets - targets.mean(0), rcond=None)[0]
+    assert_allclose(elastic_net(moments, 0.0).coef, expected, atol=1e-6)
+
+
+def test_features_that_never_vary_get_no_coefficient():
+    rows, targets = drawn(3)
+    rows[:, 2] = 7.0
+    assert_array_equal(elastic_net(moments_of(rows, targets), 1e-3).coef[2], 0.0)
+
+
+def test_a_start_at_the_solution_stays_there():
+    moments = moments_of(*drawn(4))
+    penalty = Penalty.of(moments.weight, 0.1, 1.0)
+    once = coordinate_descent(moments.scatter, moments.cross, penalty)
+    assert_array_equal(coordinate_descent(moments.scatter, moments.cross, penalty, once), once)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_gcv_chooses_the_best_of_its_grid(l1_ratio, diagonal):
+    rows, targets = drawn(5, noise=5.0)
+    moments = moments_of(rows, targets)
+    if diagonal:
+        pairs = leading_eigenpairs(moments.scatter, moments.scatter.shape[0])
+        moments = projected(moments, pairs.vectors, pairs.values)
+        rows = rows @ pairs.vectors
+    chosen = elastic_net_by_gcv(moments, l1_ratio)
+    n = len(rows)
+
+    def gcv(alpha):
+        coef = elastic_net(moments, alpha, l1_ratio).coef
+        centred, answers = rows - rows.mean(axis=0), targets - targets.mean(axis=0)
+        total = 0.0
+        for output in range(targets.shape[1]):
+            active = centred[:, coef[:, output] != 0.0]
+            raised = active.T @ active + n * alpha * (1 - l1_ratio) * np.eye(active.shape[1])
+            df = 1.0 + np.trace(active @ np.linalg.solve(raised, active.T))
+            total += n * ((answers - centred @ coef)[:, output] ** 2).sum() / (n - df) ** 2
+        return total
+
+    strongest = np.abs(moments.cross).max() / (n * l1_ratio)
+    best = min(gcv(alpha) for alpha in strongest * np.logspace(0, -4, 25))
+    assert gcv(chosen.alpha) <= best * (1 + 1e-6)
+
+
+def test_gcv_stays_sensible_without_signal_or_with_one_row():
+    rows, targets = drawn(6, n_rows=1)
+    for moments in (moments_of(rows, targets), moments_of(rows[[0, 0, 0]], targets[[0, 0, 0]])):
+        model = elastic_net_by_gcv(moments)
+        assert_array_equal(model.coef, 0.0)
+        assert_allclose(model.scores(rows), targets)

@@ -1,0 +1,123 @@
+"""Ridge from moments against scikit-learn, and GCV against the hat matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
+
+from streamchi2.solvers.eigen import leading_eigenpairs
+from streamchi2.solvers.least_squares import least_squares
+from streamchi2.solvers.linear_model import folded_back, projected
+from streamchi2.solvers.ridge import ridge, ridge_by_gcv
+from streamchi2.trackers.labelled_moments import TargetMoments
+
+
+def drawn(seed, n_rows=60, width=5, n_targets=2, noise=1.0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, width)) @ rng.normal(size=(width, width)) + 3.0
+    targets = rows @ rng.normal(size=(width, n_targets)) + noise * rng.normal(
+        size=(n_rows, n_targets)
+    )
+    return rows, targets
+
+
+def moments_of(rows, targets, weights=None):
+    tracker = TargetMoments(rows.shape[1], targets.shape[1])
+    return tracker.update(rows, targets, weights=weights).summary()
+
+
+def gcv_by_hat_matrix(rows, targets, alpha):
+    """The definition: residuals and trace of the smoother, intercept included."""
+    n = len(rows)
+    centred, answers = rows - rows.mean(axis=0), targets - targets.mean(axis=0)
+    inner = np.linalg.inv(centred.T @ centred + alpha * np.eye(rows.shape[1]))
+    hat = centred @ inner @ centred.T
+    return n * ((answers - hat @ answers) ** 2).sum() / (n - 1.0 - np.trace(hat)) ** 2
+
+
+@given(st.integers(0, 10_000), st.floats(1e-6, 1e6), st.booleans())
+@settings(max_examples=40)
+def test_ridge_equals_scikit_learn(seed, alpha, weighted):
+    rows, targets = drawn(seed)
+    weights = np.random.default_rng(seed).uniform(0.1, 2.0, len(rows)) if weighted else None
+    model = ridge(moments_of(rows, targets, weights), alpha)
+    oracle = Ridge(alpha=alpha, solver="cholesky").fit(rows, targets, sample_weight=weights)
+    scale = max(1.0, np.abs(oracle.coef_).max())
+    assert_allclose(model.coef.T, oracle.coef_, atol=1e-6 * scale)
+    assert_allclose(model.scores(rows), oracle.predict(rows), atol=1e-6 * np.abs(targets).max())
+
+
+@pytest.mark.parametrize("offset", [1e6, -1e6])
+def test_offsets_cost_no_accuracy(offset):
+    rows, targets = drawn(0)
+    moved = ridge(moments_of(rows + offset, targets - offset), 0.1)
+    plain = ridge(moments_of(rows, targets), 0.1)
+    # Rounding of the moved rows is 1e-10 of their spread; the condition of H + 0.1 is below 1e4.
+    assert_allclose(moved.coef, plain.coef, atol=1e-6)
+    assert_allclose(moved.scores(rows + offset) + offset, plain.scores(rows), atol=1e-6)
+
+
+def test_float32_features_with_an_offset_are_scored_about_their_mean():
+    rows, targets = drawn(1)
+    rows = (rows + 4096.0).astype(np.float32)
+    model = ridge(moments_of(rows.astype(np.float64), targets), 0.1)
+    exact = model.scores(rows.astype(np.float64))
+    eps = np.finfo(np.float32).eps
+    spread = np.abs(rows - rows.mean(axis=0)).max() * np.abs(model.coef).sum(axis=0).max()
+    assert_allclose(model.scores(rows), exact, atol=16 * eps * spread + 4096 * 1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-30])
+def test_without_a_penalty_the_solution_of_least_norm_comes_back(alpha):
+    rows, targets = drawn(2)
+    doubled = np.hstack([rows, rows])
+    model = ridge(moments_of(doubled, targets), alpha)
+    centred = doubled - doubled.mean(axis=0)
+    expected = np.linalg.pinv(centred) @ (targets - targets.mean(axis=0))
+    assert_allclose(model.coef, expected, atol=1e-8)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.1, 3.0, 30.0]), st.sampled_from([1, 2, 6]))
+@settings(max_examples=30, deadline=None)
+def test_gcv_finds_the_minimum_of_its_definition(seed, noise, width):
+    rows, targets = drawn(seed, width=width, noise=noise)
+    model = ridge_by_gcv(moments_of(rows, targets))
+    largest = np.linalg.norm(rows - rows.mean(axis=0), 2) ** 2
+    grid = largest * np.logspace(-10, 3, 400)
+    best = min(gcv_by_hat_matrix(rows, targets, alpha) for alpha in grid)
+    # A quadratic minimum met to 1e-4 in log(alpha) is met to 1e-8; the hat matrix rounds.
+    assert gcv_by_hat_matrix(rows, targets, model.alpha) <= best * (1 + 1e-6)
+    assert_allclose(model.coef, ridge(moments_of(rows, targets), model.alpha).coef, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 8])
+def test_gcv_stays_sensible_with_fewer_rows_than_features(n_rows):
+    rows, targets = drawn(3, n_rows=n_rows, width=8)
+    model = ridge_by_gcv(moments_of(rows, targets))
+    assert np.isfinite(model.coef).all()
+    assert model.alpha > 0.0
+    inside = np.abs(model.scores(rows) - targets.mean(axis=0))
+    assert inside.max() <= 2.0 * np.abs(targets - targets.mean(axis=0)).max() + 1e-9
+
+
+def test_pca_then_ridge_folded_back_equals_explicit_projection():
+    rows, targets = drawn(4, width=6)
+    moments = moments_of(rows, targets)
+    pairs = leading_eigenpairs(moments.scatter, 3)
+    reduced = moments_of(rows @ pairs.vectors, targets)
+    for alpha in (0.0, 2.0, "gcv"):
+        explicit = least_squares(reduced, alpha=alpha)
+        expected = explicit.scores(rows @ pairs.vectors)
+        for values in (None, pairs.values):
+            small = least_squares(projected(moments, pairs.vectors, values), alpha=alpha)
+            model = folded_back(small, pairs.vectors, moments)
+            assert_allclose(model.scores(rows), expected, atol=1e-6)
+
+
+def test_an_unknown_penalty_is_refused():
+    with pytest.raises(ValueError, match="penalty must be one of 'ridge', 'lasso'"):
+        least_squares(moments_of(*drawn(0)), penalty="bridge")
