@@ -146,14 +146,14 @@ class AdaptiveMap:
     def measured_kernel_error(self) -> KernelError:
         """Return the error of the features' kernel against the exact one, on the sampled rows."""
         assert self.recipe is not None
-        assert self.sample.rows is not None
+        n_sampled = self.sample.scores.size
+        if self.sample.rows is None or n_sampled < 2:
+            raise ValueError(f"kernel_error needs at least two rows, got {n_sampled}")
         features = self.recipe.transform(self.sample.rows).astype(np.float64)
         exact = exp_chi2_kernel(
             self.sample.rows, beta=self.recipe.basis.beta, dof=self.recipe.basis.dof
         )
         error = (features @ features.T - exact)[np.triu_indices(exact.shape[0], k=1)]
-        if error.size == 0:
-            raise ValueError("kernel_error needs at least two rows, got 1")
         return KernelError(float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()))
 
     def merge(self, other: Self) -> Self:

@@ -22,6 +22,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 
 _NUMBER_KINDS = "biuf"
+_MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
 
 
 def as_rows(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
@@ -63,11 +64,9 @@ def record_columns(estimator: Any, X: Any) -> None:
 
 
 def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:
-    """Return ``X`` as dense finite features of any sign, with width and names as above."""
+    """Return ``X`` as dense finite features of any sign; columns are checked as above."""
     features = _estimator_floats(estimator, X, reset=reset, negative=True, accept_sparse=False)
     assert isinstance(features, np.ndarray)
-    if reset:
-        record_columns(estimator, X)
     return features
 
 
@@ -98,6 +97,9 @@ def as_weights(
         raise ValueError(
             f"{name} must be finite and non-negative, got {weights[wrong[0]]} at row {wrong[0]}"
         )
+    if weights.max(initial=0.0) > _MAX_WEIGHT:
+        row = int(weights.argmax())
+        raise ValueError(f"{name} must be at most {_MAX_WEIGHT}, got {weights[row]} at row {row}")
     return weights
 
 

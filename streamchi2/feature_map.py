@@ -13,6 +13,8 @@ from streamchi2.batch import Floats, Rows
 from streamchi2.row_blocks import for_each_block
 from streamchi2.series.transport import RotatedSeries
 
+_LEAST_BETA = 1e-30
+
 
 @dataclass(frozen=True)
 class FeatureMap:
@@ -69,7 +71,7 @@ class FeatureMap:
         n_jobs : int or None, default=None
             Number of threads; does not change a bit of the result.
         """
-        rows = rows.astype(self.dtype, copy=False)
+        rows = _within(rows, self._work_dtype)
         if self.slots is not None:
             rows = sparse.csr_array(rows)  # only stored values have slots
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
@@ -80,6 +82,11 @@ class FeatureMap:
         for_each_block(work, rows.shape[0], n_jobs=n_jobs)
         return features
 
+    @property
+    def _work_dtype(self) -> str:
+        # Data whose scale is beyond float32 show by their beta; only the features fit then.
+        return self.dtype if _LEAST_BETA < self.basis.beta < 1 / _LEAST_BETA else "float64"
+
     def _inputs(self, rows: Rows) -> Floats:
         """Coordinates of a block of rows in a scratch array, zeros behind them."""
         if self.slots is not None:
@@ -87,7 +94,7 @@ class FeatureMap:
             return _padded(folded, self.basis.scratch_width)
         n_rows, width = rows.shape
         n_terms = self.series.n_terms
-        scratch: Floats = np.zeros((n_rows, self.basis.scratch_width), dtype=self.dtype)
+        scratch: Floats = np.zeros((n_rows, self.basis.scratch_width), dtype=rows.dtype)
         terms = scratch[:, : n_terms * width].reshape(n_rows, n_terms, width).transpose(1, 0, 2)
         if isinstance(rows, sparse.csr_array):
             row_of_value = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
@@ -95,6 +102,19 @@ class FeatureMap:
         else:
             self.series.coordinates(rows, out=terms)
         return scratch
+
+
+def _within(rows: Rows, dtype: str) -> Rows:
+    """Return rows in a dtype; what is too large for float32 becomes its largest number."""
+    try:
+        with np.errstate(over="raise"):
+            return rows.astype(dtype, copy=False)
+    except FloatingPointError:
+        largest = np.finfo(dtype).max
+        if isinstance(rows, sparse.csr_array):
+            values = np.minimum(rows.data, largest).astype(dtype)
+            return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+        return np.minimum(rows, largest).astype(dtype)
 
 
 def _padded(block: Floats, width: int) -> Floats:

@@ -31,16 +31,26 @@ class GaussianBasis(RandomBasis):
     0.61, exactly 0.61
     """
 
-    @cached_property
-    def _frequencies(self) -> dict[str, Floats]:
+    @property
+    def _drawn(self) -> NDArray[np.float64]:
         draws = self.generator(0).standard_normal((self.n_inputs, self.n_phases))
         draws *= np.sqrt(self.beta)
         if self.radii is not None:
             draws *= self.radii
-        return {"float64": draws, "float32": draws.astype(np.float32)}
+        return draws
+
+    # Only the dtype in use is kept: the matrix may be large.
+    @cached_property
+    def _double_frequencies(self) -> Floats:
+        return self._drawn
+
+    @cached_property
+    def _single_frequencies(self) -> Floats:
+        return self._drawn.astype(np.float32)
 
     def _phases(self, inputs: Floats) -> Floats:
-        phases: Floats = inputs @ self._frequencies[inputs.dtype.name]
+        single = inputs.itemsize == 4
+        phases: Floats = inputs @ (self._single_frequencies if single else self._double_frequencies)
         return phases
 
     def features(self, inputs: Floats, out: Floats) -> None:

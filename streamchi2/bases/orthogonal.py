@@ -70,22 +70,20 @@ class OrthogonalBasis(RandomBasis):
         return self.block_width
 
     @cached_property
-    def _flips(self) -> dict[str, tuple[Floats, Floats]]:
-        """First signs, and second signs times the length of the frequencies, in both dtypes."""
-        signs = (
-            2.0
-            * self.generator(0).randint(0, 2, (self.n_blocks + 1, self.block_width), dtype=np.int64)
-            - 1.0
-        )
-        first, second = signs[0], signs[1:] * np.sqrt(self.beta * self.block_width)
-        return {
-            "float64": (first, second),
-            "float32": (first.astype(np.float32), second.astype(np.float32)),
-        }
+    def _double_flips(self) -> tuple[Floats, Floats]:
+        """First signs, and second signs times the length of the frequencies."""
+        shape = (self.n_blocks + 1, self.block_width)
+        signs = 2.0 * self.generator(0).randint(0, 2, shape, dtype=np.int64) - 1.0
+        return signs[0], signs[1:] * np.sqrt(self.beta * self.block_width)
+
+    @cached_property
+    def _single_flips(self) -> tuple[Floats, Floats]:
+        first, second = self._double_flips
+        return first.astype(np.float32), second.astype(np.float32)
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out`` with the cosines, then the sines; ``inputs`` is overwritten."""
-        first, second = self._flips[inputs.dtype.name]
+        first, second = self._single_flips if inputs.itemsize == 4 else self._double_flips
         inputs *= first
         spread = dct(inputs, axis=1, norm="ortho", overwrite_x=True)
         for block, signs in enumerate(second):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from streamchi2.batch import Floats
+from streamchi2.batch import Floats, as_positive_int
 from streamchi2.counter_hash import mixed_bits
 
 
@@ -47,6 +47,11 @@ class Slots:
 
     n_slots: int
     seed: int
+
+    def __post_init__(self) -> None:
+        as_positive_int(self.seed, name="seed", minimum=0)
+        if as_positive_int(self.n_slots, name="n_slots") >= 2**31:
+            raise ValueError(f"n_slots must be below 2^31, got {self.n_slots}")
 
     def fold(self, rows: sparse.csr_array, coordinates: Floats) -> Floats:
         """Return folded rows, shape (n, n_slots).

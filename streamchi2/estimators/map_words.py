@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -106,12 +107,15 @@ class MapWords:
         """Return an empty map under the present constructor words."""
         # Checked once before the draw: a refusal must not advance a shared random state.
         self._map_settings(n_features, 0)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = _drawn_seed(self.random_state)
         return AdaptiveMap(self._map_settings(n_features, seed))
 
     def _check_unchanged(self: Any, settings: MapSettings) -> None:
         """Refuse constructor words that were changed in the middle of a stream."""
-        present = self._map_settings(settings.n_features, settings.seed)
+        seed = settings.seed
+        if isinstance(self.random_state, Integral):
+            seed = _drawn_seed(self.random_state)
+        present = self._map_settings(settings.n_features, seed)
         if present != settings:
             raise ValueError(
                 "parameters must not change between calls of partial_fit, got "
@@ -139,3 +143,10 @@ class Reading:
         recipe = self._stream.tracker.recipe or self.state.recipe
         assert recipe is not None
         return recipe
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_stream": self._stream}  # what has been worked out is no state
+
+
+def _drawn_seed(random_state: Any) -> int:
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

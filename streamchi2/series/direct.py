@@ -96,10 +96,10 @@ class DirectSeries(Series):
         >>> DirectSeries([1.0]).residual([1.0, 3.0])
         array([0. , 0.5])
         """
-        values = np.asarray(values, dtype=np.float64)
-        product = np.ones_like(values)
+        halves = np.asarray(values, dtype=np.float64) / 2  # whose sum cannot overflow
+        product = np.ones_like(halves)
         for landmark in self.k:
-            product *= (values - landmark) / (values + landmark)
+            product *= (halves - landmark / 2) / (halves + landmark / 2)
         return product
 
     def error_bound(self, low: float, high: float) -> float:

@@ -48,12 +48,14 @@ def greedy_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.float
     """
     n_terms = as_positive_int(n_terms, name="n_terms")
     centres, shares = bins_and_shares(histogram)
+    halves = centres / 2  # whose sum cannot overflow
     # b, as the paper calls what is left: bound on the error times density.
-    remaining = shares * centres / (centres + centres.max())
+    remaining = shares * (halves / (halves + halves.max()))
     chosen = np.empty(n_terms)
     for index in range(n_terms):
-        chosen[index] = centres[np.argmax(np.abs(remaining))]
-        remaining *= (centres - chosen[index]) / (centres + chosen[index])
+        best = np.argmax(np.abs(remaining))
+        chosen[index] = centres[best]
+        remaining *= (halves - halves[best]) / (halves + halves[best])
     return chosen
 
 

@@ -71,7 +71,8 @@ def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> Pred
     else:
         coordinates = series.coordinates(centres)
         error = exact - coordinates.T @ coordinates
-    rms = np.sqrt(shares @ (np.square(error) @ shares))
+    scale = centres[-1]  # squares in its unit stay in range
+    rms = scale * np.sqrt(shares @ (np.square(error / scale) @ shares))
     worst = series.error_bound(histogram.low, histogram.high)
     return PredictedError(float(rms), worst, float(shares @ np.diag(error)))
 

@@ -26,7 +26,6 @@ from streamchi2.trackers.log_bins import (
     merge_neighbours,
 )
 
-_MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
 _MIN_HALF_LIFE = 1e-3
 
 
@@ -107,11 +106,6 @@ class LogHistogram(BinCounts):
         """
         rows = as_values(X)
         weights = as_weights(sample_weight, rows.shape[0])
-        if weights is not None and weights.max() > _MAX_WEIGHT:
-            row = int(weights.argmax())
-            raise ValueError(
-                f"sample_weight must be at most {_MAX_WEIGHT}, got {weights[row]} at row {row}"
-            )
         self.absorb(rows, weights)
         return self
 

@@ -88,11 +88,13 @@ class Reservoir:
         With :math:`\pi_i = 1 - e^{-w_i e^{-t}}` the probability that its score exceeds the
         threshold t. While every row has found a place, these are the weights themselves.
         """
-        now = float(self._freshness(self.n_rows))
+        now = float(self._freshness(max(self.n_rows - 1, 0)))
         weights = np.exp(self.log_weights - now)
         if self.threshold == -math.inf:
             return weights
-        shares: NDArray[np.float64] = weights / -np.expm1(-weights * math.exp(now - self.threshold))
+        # Beyond e^5 the probability is one; a short half-life would take the exponential far beyond.
+        odds = np.exp(np.minimum(self.log_weights - self.threshold, 5.0))
+        shares: NDArray[np.float64] = weights / -np.expm1(-odds)
         return shares
 
     def merge(self, other: Self) -> Self:
@@ -135,12 +137,21 @@ class Reservoir:
             log_weights = np.concatenate([self.log_weights, log_weights])
             rows = sparse.csr_array(sparse.vstack([self.rows, rows], format="csr"))
             targets = None if targets is None else np.concatenate([self.targets, targets])
-        # Shards have equal scores at equal positions; sums settle such ties in either order alike.
-        order = np.lexsort((rows.sum(axis=1), scores))[::-1]
+        # Shards have equal scores at equal positions; what is in the rows settles such ties, so
+        # that merging in either order keeps the same rows.
+        order = np.lexsort((_fingerprints(rows), scores))[::-1]
         best, rest = order[: self.size], order[self.size :]
         self.threshold = max(self.threshold, scores[rest].max(initial=-math.inf))
         self.scores, self.log_weights, self.rows = scores[best], log_weights[best], rows[best]
         self.targets = None if targets is None else targets[best]
+
+
+def _fingerprints(rows: sparse.csr_array) -> NDArray[np.float64]:
+    """Return one number per row that differs where rows differ: a random weight per column."""
+    # Weights below 2^-32 keep the sum of four billion values of any size finite.
+    weights = mixed_bits(rows.indices.astype(np.uint64), seed=1).astype(np.float64) * 2.0**-96
+    row_of_value = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return np.bincount(row_of_value, rows.data * weights, rows.shape[0]).astype(np.float64)
 
 
 def gumbel_noise(positions: NDArray[np.int64], seed: int) -> NDArray[np.float64]:

@@ -1,0 +1,218 @@
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from strategies import histogram_rows
+
+from streamchi2 import (
+    ChebyshevSeries,
+    DirectSeries,
+    LogHistogram,
+    VZSeries,
+    exp_chi2_kernel,
+    refined_parameters,
+)
+from streamchi2.bases import CosineBasis, GaussianBasis, OrthogonalBasis, Slots
+from streamchi2.feature_map import FeatureMap
+from streamchi2.series.transport import RotatedSeries
+
+TURN = ((0.6, 0.8, 0.0), (-0.8, 0.6, 0.0), (0.0, 0.0, 1.0))
+SERIES = {
+    "direct": RotatedSeries(DirectSeries([0.7, 0.2, 0.06])),
+    "turned": RotatedSeries(DirectSeries([0.7, 0.2, 0.06]), TURN),
+    "chebyshev": RotatedSeries(ChebyshevSeries(3, scale=0.2)),
+    "vz": RotatedSeries(VZSeries(3, period=9.0), TURN),
+}
+BASES = [OrthogonalBasis, GaussianBasis, CosineBasis]
+
+
+def map_of(width, *, series="direct", basis=OrthogonalBasis, n_slots=None, dtype="float32", d=64):
+    slots = None if n_slots is None else Slots(n_slots, seed=1)
+    n_inputs = 3 * width if n_slots is None else n_slots
+    return FeatureMap(SERIES[series], basis(n_inputs, d, seed=0), slots, dtype)
+
+
+def kernel_rmse(features, exact):
+    features = features.astype(np.float64)
+    return np.sqrt(np.mean((features @ features.T - exact) ** 2))
+
+
+def gamma_rows(n_rows, width, seed=0):
+    rows = np.random.default_rng(seed).gamma(0.4, size=(n_rows, width))
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("series", SERIES)
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("n_slots", [None, 16])
+def test_dense_and_sparse_rows_have_the_same_features(series, basis, n_slots):
+    rows = gamma_rows(150, 7) * (np.random.default_rng(1).random((150, 7)) < 0.6)
+    recipe = map_of(7, series=series, basis=basis, n_slots=n_slots, dtype="float64")
+    # The same sums in another order, of phases below 100.
+    assert_allclose(
+        recipe.transform(sparse.csr_array(rows)), recipe.transform(rows), atol=100 * 1e-14
+    )
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("n_slots", [None, 16])
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_number_of_workers_does_not_change_a_bit(basis, n_slots, as_csr, dtype):
+    rows = gamma_rows(700, 300)
+    rows = sparse.csr_array(rows) if as_csr else rows
+    recipe = map_of(300, series="turned", basis=basis, n_slots=n_slots, dtype=dtype, d=1024)
+    one = recipe.transform(rows)
+    assert one.dtype == dtype
+    for n_jobs in (1, 2, 7, -1):
+        assert_array_equal(recipe.transform(rows, n_jobs=n_jobs), one)
+
+
+@given(histogram_rows(max_rows=3), st.integers(1, 10**6))
+def test_a_column_not_yet_seen_is_a_column_of_zeros_under_slots(rows, n_more):
+    recipe = map_of(6, series="turned", n_slots=32)
+    found = sparse.csr_array(rows)
+    wider = sparse.csr_array(
+        (found.data, found.indices, found.indptr), shape=(len(rows), 6 + n_more)
+    )
+    assert_array_equal(recipe.transform(wider), recipe.transform(rows))
+
+
+def test_explicit_zeros_do_not_matter():
+    rows = sparse.csr_array(np.array([[0.0, 0.5, 0.5], [0.2, 0.0, 0.8]]))
+    stored = rows.copy()
+    stored.data[0] = 0.0
+    cleared = stored.copy()
+    cleared.eliminate_zeros()
+    for n_slots in (None, 8):
+        recipe = map_of(3, n_slots=n_slots)
+        assert_array_equal(recipe.transform(stored), recipe.transform(cleared))
+
+
+@pytest.mark.parametrize("n_terms", [3, 5])
+def test_digits_are_served_well_by_orthogonal_frequencies(digits, n_terms):
+    rows = digits[0]
+    k = refined_parameters(LogHistogram().update(rows), n_terms)
+    exact = exp_chi2_kernel(rows[:500], beta=1.5)
+    for seed in range(3):
+        basis = OrthogonalBasis(64 * n_terms, 1536, seed, beta=1.5)
+        recipe = FeatureMap(RotatedSeries(DirectSeries(k)), basis)
+        assert kernel_rmse(recipe.transform(rows[:500]), exact) <= 0.005
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("dof", [0.5, 1, 1.5])
+def test_fewer_degrees_of_freedom_are_served_within_monte_carlo_error(digits, basis, dof):
+    rows = digits[0][:200]
+    k = refined_parameters(LogHistogram().update(rows), 5)
+    recipe = FeatureMap(RotatedSeries(DirectSeries(k)), basis(320, 4096, 3, beta=2.0, dof=dof))
+    exact = exp_chi2_kernel(rows, beta=2.0, dof=dof)
+    # Each of M products lies in [-1, 1] (cosines with shifts: D of them in [-2, 2] with variance
+    # below 1), so the deviation is below sqrt(2/D); the series itself costs under .002.
+    assert kernel_rmse(recipe.transform(rows), exact) < np.sqrt(2 / 4096) + 0.002
+
+
+def test_landmarks_in_another_order_give_the_same_features_after_the_turn_between_them():
+    rows = gamma_rows(20, 6)
+    recipe = map_of(6, dtype="float64", d=512)
+    old = DirectSeries([0.7, 0.2, 0.06])
+    shuffled = DirectSeries([0.2, 0.06, 0.7])
+    values = np.geomspace(1e-4, 1, 50)
+    left, _, right = np.linalg.svd(old.coordinates(values) @ shuffled.coordinates(values).T)
+    turned = RotatedSeries(shuffled, tuple(map(tuple, (left @ right).tolist())))
+    # The rotation is known to 1e-15 over the smallest singular value, about 1e-4 of the largest.
+    assert_allclose(recipe.with_series(turned).transform(rows), recipe.transform(rows), atol=1e-9)
+
+
+def test_a_map_is_a_value_with_a_small_pickle():
+    for basis in BASES:
+        recipe = map_of(2000, basis=basis, d=2048)
+        before = pickle.dumps(recipe)
+        features = recipe.transform(gamma_rows(2, 2000))
+        assert pickle.dumps(recipe) == before
+        assert len(before) < 1000
+        twin = pickle.loads(before)
+        assert twin == recipe
+        assert hash(twin) == hash(recipe)
+        assert_array_equal(twin.transform(gamma_rows(2, 2000)), features)
+    assert map_of(3) != map_of(3, dtype="float64")
+    assert map_of(3) != map_of(3, series="turned")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("given_dtype", ["float32", "float64"])
+def test_the_dtype_is_the_one_asked_for_and_rows_are_left_alone(dtype, given_dtype):
+    rows = gamma_rows(5, 4).astype(given_dtype)
+    before = rows.copy()
+    assert map_of(4, dtype=dtype).transform(rows).dtype == dtype
+    assert_array_equal(rows, before)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_values_beyond_single_precision_neither_warn_nor_spoil(as_csr):
+    rows = np.array([[1e300, 1.0], [1e39, 1.0], [1e-300, 1.0]])
+    features = map_of(2).transform(sparse.csr_array(rows) if as_csr else rows)
+    assert np.isfinite(features).all()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-60, 1e60, 1e200])
+def test_a_scale_beyond_single_precision_is_worked_on_in_double(scale):
+    rows = gamma_rows(40, 5)
+    recipe = FeatureMap(
+        RotatedSeries(DirectSeries(scale * np.array([0.7, 0.2, 0.06]))),
+        OrthogonalBasis(15, 2048, seed=0, beta=2.0 / scale),
+    )
+    features = recipe.transform(scale * rows)
+    assert features.dtype == np.float32
+    # Three fixed landmarks and 2048 features: the deviation of one pair is below 1/sqrt(D).
+    assert kernel_rmse(features, exp_chi2_kernel(rows, beta=2.0)) < 1 / np.sqrt(2048) + 0.01
+
+
+def test_a_million_columns_are_never_made_dense():
+    random = np.random.default_rng(0)
+    rows = sparse.csr_array(
+        (random.random(4000), (np.repeat(np.arange(200), 20), random.integers(0, 10**6, 4000))),
+        shape=(200, 10**6),
+    )
+    recipe = map_of(1, n_slots=4096, d=2048)
+    recipe.transform(rows[:1])  # draws the signs
+    tracemalloc.start()
+    recipe.transform(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Features 1.6 MB and scratch of three times 128 x 4096 floats; dense rows would be 800 MB.
+    assert peak < 20e6
+
+
+def test_no_rows_give_no_features():
+    assert map_of(3).transform(np.empty((0, 3))).shape == (0, 64)
+
+
+def hashed_wider(rows, width):
+    """The same rows with columns scattered over a much larger width."""
+    scattered = np.random.default_rng(0).permutation(width)[: rows.shape[1]]
+    return sparse.csr_array(
+        (rows.data, scattered[rows.indices], rows.indptr), shape=(rows.shape[0], width)
+    )
+
+
+def test_wide_text_is_folded_without_much_loss(shared_set):
+    rows = shared_set("news20_tf")[:300]
+    exact = exp_chi2_kernel(rows, beta=1.5)
+    k = refined_parameters(LogHistogram().update(rows), 3)
+    series, d = RotatedSeries(DirectSeries(k)), 2048
+    dense = FeatureMap(series, GaussianBasis(3 * rows.shape[1], d, seed=0, beta=1.5))
+    reference = kernel_rmse(dense.transform(rows), exact)
+    for wide in (rows, hashed_wider(rows, 10**6)):
+        wide.sort_indices()
+        errors = []
+        for seed in range(3):
+            basis = OrthogonalBasis(4096, d, seed, beta=1.5)
+            recipe = FeatureMap(series, basis, Slots(4096, seed))
+            errors.append(kernel_rmse(recipe.transform(wide), exact))
+        assert np.mean(errors) < 1.1 * reference
