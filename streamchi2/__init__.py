@@ -1,5 +1,8 @@
 """Online learning on histograms: the exp-chi2 kernel at linear cost, one pass, constant memory."""
 
+from streamchi2.estimators.classifier import ExpChi2Classifier
+from streamchi2.estimators.pca import ExpChi2PCA
+from streamchi2.estimators.regressor import ExpChi2Regressor
 from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.kernels import chi2_distance, exp_chi2_kernel
 from streamchi2.series import (
@@ -17,6 +20,9 @@ __version__ = "0.1.0"
 __all__ = [
     "ChebyshevSeries",
     "DirectSeries",
+    "ExpChi2Classifier",
+    "ExpChi2PCA",
+    "ExpChi2Regressor",
     "ExpChi2Sampler",
     "LogHistogram",
     "VZSeries",

@@ -16,6 +16,7 @@ from streamchi2.trackers.moments import Moments, pooled
 from streamchi2.trackers.reservoir import Reservoir
 
 CALIBRATION_ROWS = 1024
+_FEW_ROWS = 64  # products of so few are cheap, and a model of few rows needs every digit
 
 
 class MappedMoments:
@@ -67,6 +68,8 @@ class MappedMoments:
         """
         recipe = self.map.absorb(rows, weights)
         features = recipe.transform(rows, n_jobs=self.n_jobs)
+        if rows.shape[0] <= _FEW_ROWS:
+            features = features.astype(np.float64, copy=False)
         n_rows, half_life = int(rows.shape[0]), self.map.settings.half_life
         present = weights
         if half_life is not None:
@@ -152,7 +155,8 @@ def _has_target(targets: NDArray[Any] | None, n_rows: int) -> NDArray[np.bool_]:
     if targets.dtype.names is not None:
         given: NDArray[np.bool_] = targets["given"]
         return given
-    return ~np.isnan(targets[:, 0])
+    numbers: NDArray[np.float64] = targets
+    return np.isfinite(numbers[:, 0])
 
 
 def _chosen(array: Any, mask: NDArray[np.bool_]) -> Any:

@@ -1,0 +1,177 @@
+"""ExpChi2PCA: principal components of the exp-chi2 kernel, on a stream of histograms."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from streamchi2.batch import Floats
+from streamchi2.estimators.learner import MappedLearner
+
+
+class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearner):
+    r"""Principal components of random features of the exp-chi2 kernel, learnt from a stream.
+
+    .. math:: t(x) = U^\top (z(x) - \bar z), \qquad H = U \,\mathrm{diag}(d)\, U^\top
+
+    with z the features of :class:`ExpChi2Sampler` and H their scatter: kernel PCA at linear
+    cost. A few hundred components of several thousand features keep most of the kernel.
+
+    Laws: as for :class:`ExpChi2Classifier`.
+
+    Parameters
+    ----------
+    n_components : int, default=1024
+        Number of random features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
+    n_pca : int, float in (0, 1) or None, default=256
+        Number of principal components that come out, or the share of variance they must hold;
+        None keeps all D.
+    beta, dof, series, n_terms, basis, n_slots, adapt, half_life, dtype, n_jobs, random_state
+        As in :class:`ExpChi2Sampler`. ``half_life`` also fades the covariance.
+
+    Attributes
+    ----------
+    components_ : ndarray, shape (n_pca, n_components)
+        Principal directions of the features.
+    mean_ : ndarray, shape (n_components,)
+        Mean of the features.
+    explained_variance_, explained_variance_ratio_ : ndarray, shape (n_pca,)
+        Variance that each component holds, and its share of all.
+    k_, beta_, input_histogram_, kernel_error_, transport_residual_
+        As in :class:`ExpChi2Sampler`.
+
+    References
+    ----------
+    Li, Lebanon and Sminchisescu (2013), section 6, arXiv:1206.4074.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> X /= X.sum(axis=1, keepdims=True)
+    >>> pca = ExpChi2PCA(n_components=512, n_pca=50, random_state=0)
+    >>> for start in range(0, 1797, 100):
+    ...     pca = pca.partial_fit(X[start : start + 100])
+    >>> pca.transform(X).shape
+    (1797, 50)
+    >>> print(f"{pca.explained_variance_ratio_.sum():.2f} of the variance")
+    0.75 of the variance
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1024,
+        *,
+        n_pca: float | None = 256,
+        beta: float | str = "auto",
+        dof: float = 2,
+        series: str = "direct",
+        n_terms: int | str = "auto",
+        basis: str = "orthogonal",
+        n_slots: int | str | None = "auto",
+        adapt: bool = True,
+        half_life: float | None = None,
+        dtype: str = "float32",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_pca = n_pca
+        self.beta = beta
+        self.dof = dof
+        self.series = series
+        self.n_terms = n_terms
+        self.basis = basis
+        self.n_slots = n_slots
+        self.adapt = adapt
+        self.half_life = half_life
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # The learner's words that mean nothing here.
+    alpha, penalty, l1_ratio = "gcv", "ridge", 0.5
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything and learn from ``X``, as one ``partial_fit`` would.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame, shape (n, d)
+            Non-negative rows.
+        y : ignored
+            There for pipelines.
+        sample_weight : array-like, shape (n,), optional
+            A weight of two equals a repeated row, a weight of zero no row.
+
+        Returns
+        -------
+        ExpChi2PCA
+            This estimator.
+        """
+        return self._learn(X, sample_weight, first=True)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
+        return self._learn(X, sample_weight, first=not hasattr(self, "_stream"))
+
+    def _learn(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
+        rows, weights = self._checked(X, sample_weight, first=first)
+        return self._absorb(X, rows, None, weights, first=first)
+
+    def transform(self, X: Any) -> Floats:
+        """Return the principal components of rows, shape (n, n_pca).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame, shape (n, d)
+            Non-negative rows.
+
+        Returns
+        -------
+        ndarray, shape (n, n_pca)
+        """
+        check_is_fitted(self)
+        features = self._features(X)
+        found = self._reading.components
+        # In float64: the mean is most of a feature, and what is left should keep its digits.
+        projected: Floats = ((features - found.mean) @ found.pairs.vectors).astype(features.dtype)
+        return projected
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Principal directions of the features, one a row."""
+        check_is_fitted(self)
+        return self._reading.components.pairs.vectors.T
+
+    @property
+    def mean_(self) -> NDArray[np.float64]:
+        """Mean of the features."""
+        check_is_fitted(self)
+        return self._reading.components.mean
+
+    @property
+    def explained_variance_ratio_(self) -> NDArray[np.float64]:
+        """Share of the features' variance along each component."""
+        check_is_fitted(self)
+        return self._reading.components.variance_shares
+
+    @property
+    def explained_variance_(self) -> NDArray[np.float64]:
+        """Variance along each component."""
+        check_is_fitted(self)
+        found = self._reading.components
+        return found.pairs.values / max(found.weight - 1.0, 1.0)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # features have the dtype that was asked for
+        return tags

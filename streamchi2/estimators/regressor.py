@@ -1,0 +1,157 @@
+"""ExpChi2Regressor: online regression on histograms with the exp-chi2 kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from streamchi2.estimators.learner import MappedLearner
+from streamchi2.estimators.solution import Learnt
+from streamchi2.targets import as_numbers
+from streamchi2.trackers.labelled_moments import TargetMoments
+
+
+class ExpChi2Regressor(RegressorMixin, MappedLearner):
+    r"""Kernel ridge regression on histograms, learnt from a stream at linear cost.
+
+    Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares is
+    solved from their statistics when a prediction is asked for.
+
+    .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
+
+    Laws: as for :class:`ExpChi2Classifier`.
+
+    Parameters
+    ----------
+    n_components : int, default=1024
+        Number of features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
+    n_pca : int, float in (0, 1) or None, default=None
+        Learn inside that many principal components of the features, or as many as hold this
+        share of the variance.
+    alpha : float or "gcv", default="gcv"
+        Penalty; "gcv" chooses it by generalised cross-validation in the same pass.
+    penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
+        What is penalised.
+    l1_ratio : float, default=0.5
+        Share of absolute values in the elastic net.
+    beta, dof, series, n_terms, basis, n_slots, adapt, half_life, dtype, n_jobs, random_state
+        As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        The model on the features; one row per target where targets have two dimensions.
+    alpha_ : float
+        The penalty in use.
+    k_, beta_, input_histogram_, kernel_error_, transport_residual_
+        As in :class:`ExpChi2Sampler`.
+
+    References
+    ----------
+    Li, Lebanon and Sminchisescu (2013), Algorithms 3 and 4, arXiv:1206.4074.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> X = random.dirichlet(np.ones(8), size=600)
+    >>> y = np.sin(8 * X[:, 0]) + X[:, 1]
+    >>> model = ExpChi2Regressor(n_components=200, random_state=0)
+    >>> for start in range(0, 500, 50):
+    ...     model = model.partial_fit(X[start : start + 50], y[start : start + 50])
+    >>> print(f"{model.score(X[500:], y[500:]):.2f}")
+    0.91
+    """
+
+    _flat_targets: bool
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything and learn from rows and targets, as one ``partial_fit`` would."""
+        return self._learn(X, y, sample_weight, first=True)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from one more batch.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame, shape (n, d)
+            Non-negative rows.
+        y : array-like, shape (n,) or (n, n_targets)
+            Finite targets.
+        sample_weight : array-like, shape (n,), optional
+            A weight of two equals a repeated row, a weight of zero no row.
+
+        Returns
+        -------
+        ExpChi2Regressor
+            This estimator.
+        """
+        return self._learn(X, y, sample_weight, first=not hasattr(self, "_stream"))
+
+    def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows without targets: the histogram of inputs and the principal components.
+
+        The number of targets must be known by then.
+        """
+        check_is_fitted(self)
+        rows, weights = self._checked(X, sample_weight, first=False)
+        targets = np.full((int(rows.shape[0]), self._n_targets), np.nan)
+        return self._absorb(X, rows, targets, weights, first=False)
+
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
+        rows, weights = self._checked(X, sample_weight, first=first)
+        targets = as_numbers(self, y, int(rows.shape[0]))
+        flat = targets.ndim == 1
+        targets = targets.reshape(targets.shape[0], -1)
+        if not first and (flat, targets.shape[1]) != (self._flat_targets, self._n_targets):
+            shape = "(n,)" if self._flat_targets else f"(n, {self._n_targets})"
+            raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
+        tracker = TargetMoments(self.n_components, targets.shape[1]) if first else None
+        self._absorb(X, rows, targets, weights, tracker, first=first)
+        self._flat_targets = flat
+        return self
+
+    @property
+    def _n_targets(self) -> int:
+        tracker = self._stream.tracker.labelled
+        assert isinstance(tracker, TargetMoments)
+        return tracker.n_targets
+
+    @property
+    def _learnt(self) -> Learnt:
+        check_is_fitted(self)
+        return self._reading.learnt
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients on the features, shape (n_components,) or (n_targets, n_components)."""
+        coef = self._learnt.model.coef.T
+        return coef[0] if self._flat_targets else coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64] | float:
+        """Intercept, a number or shape (n_targets,)."""
+        intercept = self._learnt.model.intercept
+        return float(intercept[0]) if self._flat_targets else intercept
+
+    @property
+    def alpha_(self) -> float:
+        """The penalty in use."""
+        return self._learnt.model.alpha
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the predicted targets, shape (n,) or (n, n_targets) as they were learnt."""
+        learnt = self._learnt
+        if learnt.moments.weight <= 0.0:
+            raise NotFittedError("This ExpChi2Regressor has seen no targets yet: call partial_fit")
+        scores = self._model_scores(learnt.model, X)
+        return scores[:, 0] if self._flat_targets else scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
