@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
@@ -33,7 +32,7 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         _refuse_not_finite(labels[:, None])
     if labels.dtype.kind not in "biufUT":
         raise TypeError(f"y must hold words or numbers, got dtype {labels.dtype}")
-    check_classification_targets(labels)
+    _refuse_continuous(labels)
     return labels
 
 
@@ -135,6 +134,17 @@ def _refuse_not_finite(targets: NDArray[Any]) -> None:
         row, column = wrong[0]
         where = f"row {row}" if targets.shape[1] == 1 else f"row {row}, column {column}"
         raise ValueError(f"y must be finite, got {targets[row, column]} at {where}")
+
+
+def _refuse_continuous(labels: NDArray[Any]) -> None:
+    # Not scikit-learn's check: it also warns of many classes in few rows, as every stream has.
+    broken = np.flatnonzero(labels != np.floor(labels)) if labels.dtype.kind == "f" else labels[:0]
+    if broken.size:
+        row = int(broken[0])
+        raise ValueError(
+            "Unknown label type: y must hold classes, not continuous values, got "
+            f"{labels[row].item()} at row {row}"
+        )
 
 
 def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:

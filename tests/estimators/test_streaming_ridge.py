@@ -220,3 +220,11 @@ def test_shards_with_different_classes_merge_into_the_model_of_all():
     left.merge(right)
     assert_array_equal(left.classes_, np.arange(10))
     assert_allclose(left.coef_, together.coef_, atol=1e-9)
+
+
+def test_many_classes_in_few_rows_are_no_reason_for_a_warning():
+    model = StreamingRidgeClassifier()
+    for row in range(30):
+        model.partial_fit(IMAGES[row : row + 1], DIGITS[row : row + 1])
+    model.partial_fit(IMAGES[:40], np.arange(40))
+    assert model.classes_.size == 40

@@ -1,0 +1,134 @@
+"""What does learning cost? Ratios of medians at D = 2048 features, in about a minute.
+
+Run with ``python examples/benchmarks/learning.py``. Every line compares two pieces of work that are
+measured in turn, on one BLAS thread, so that a busy machine slows both alike.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg.blas import ssyrk
+from sklearn.decomposition import IncrementalPCA
+from threadpoolctl import threadpool_limits
+
+from streamchi2.estimators.streaming_pca import StreamingPCA
+from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.solvers.eigen import leading_eigenpairs
+from streamchi2.trackers.moments import Moments
+
+WIDTH = 2048
+BLOCK = 1024
+
+
+def features(n_rows: int, seed: int = 0) -> np.ndarray:
+    """Rows whose variances fall like 1/j, as those of kernel features do."""
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((n_rows, WIDTH), dtype=np.float32)
+    return rows / np.sqrt(1.0 + np.arange(WIDTH, dtype=np.float32)) + np.float32(0.1)
+
+
+def median_seconds(tasks: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median seconds of each task, measured in turn after one run that does not count."""
+    spent: dict[str, list[float]] = {name: [] for name in tasks}
+    for repeat in range(repeats + 1):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            if repeat:
+                spent[name].append(time.perf_counter() - start)
+    return {name: float(np.median(seconds)) for name, seconds in spent.items()}
+
+
+def report(what: str, ours: float, theirs: float, aim: str) -> None:
+    ratio = ours / theirs
+    print(f"{what:62s} {ours:9.4f} {theirs:9.4f} {ratio:7.2f} {1 / ratio:7.1f}x  {aim}")
+
+
+def moment_updates() -> None:
+    block = features(BLOCK)
+    tracker, pca = Moments(WIDTH), StreamingPCA(300)
+    spent = median_seconds(
+        {
+            "syrk": lambda: ssyrk(1.0, block.T),
+            "update": lambda: tracker.update(block),
+            "partial_fit": lambda: pca.partial_fit(block),
+        },
+        repeats=11,
+    )
+    aim = "ratio at most 1.3"
+    report("Moments.update, 1024 rows / one ssyrk", spent["update"], spent["syrk"], aim)
+    report("StreamingPCA.partial_fit / one ssyrk", spent["partial_fit"], spent["syrk"], aim)
+
+
+def incremental_pca() -> None:
+    block = features(BLOCK)
+    theirs, ours = IncrementalPCA(300), StreamingPCA(300)
+    spent = median_seconds(
+        {"ours": lambda: ours.partial_fit(block), "theirs": lambda: theirs.partial_fit(block)},
+        repeats=3,
+    )
+    what = "StreamingPCA.partial_fit / IncrementalPCA(300).partial_fit"
+    report(what, spent["ours"], spent["theirs"], "10 times faster")
+
+
+def warm_refresh() -> None:
+    tracker = Moments(WIDTH).update(features(8 * BLOCK))
+    before = tracker.scatter()
+    # Two refreshes, so that the block has twice the wanted size, as in a running stream.
+    start = leading_eigenpairs(before, 256, leading_eigenpairs(before, 256))
+    after = tracker.update(features(BLOCK, seed=1)).scatter()
+    spent = median_seconds(
+        {
+            "warm": lambda: leading_eigenpairs(after, 256, start),
+            "full": lambda: np.linalg.eigh(after),
+            "leading": lambda: leading_eigenpairs(after, 256),
+        },
+        repeats=3,
+    )
+    aim = "5 times faster"
+    report("warm refresh of 256 of 2048 / full eigh", spent["warm"], spent["full"], aim)
+    report(
+        "warm refresh of 256 of 2048 / LAPACK's leading 256", spent["warm"], spent["leading"], ""
+    )
+    warm, exact = leading_eigenpairs(after, 256, start), leading_eigenpairs(after, 256)
+    lost = 1.0 - warm.values.sum() / exact.values.sum()
+    print(f"  share of the captured variance that the warm refresh misses: {lost:.1e}")
+
+
+def numbers_of_classes() -> None:
+    block = features(BLOCK)
+    random = np.random.default_rng(0)
+    tasks: dict[str, Callable[[], object]] = {}
+    for n_classes in (10, 100, 1000):
+        model = StreamingRidgeClassifier()
+        labels = random.integers(0, n_classes, BLOCK)
+        model.partial_fit(block, labels, classes=range(n_classes))
+        tasks[str(n_classes)] = lambda model=model, labels=labels: model.partial_fit(block, labels)
+    spent = median_seconds(tasks, repeats=9)
+    for n_classes in ("100", "1000"):
+        what = f"partial_fit of 1024 rows, {n_classes} classes / 10 classes"
+        report(what, spent[n_classes], spent["10"], "ratio below 1.5")
+
+
+def predictions() -> None:
+    block = features(BLOCK)
+    model = StreamingRidgeClassifier().fit(block, np.arange(BLOCK) % 10)
+    spent = median_seconds({"predict": lambda: model.predict(block)}, repeats=9)
+    print(f"  predictions a second, 10 classes: {BLOCK / spent['predict']:.0f}")
+
+
+def main() -> None:
+    print(
+        f"{'seconds (medians)':62s} {'ours':>9s} {'theirs':>9s} {'ratio':>7s} {'faster':>8s}  aim"
+    )
+    parts = (moment_updates, incremental_pca, warm_refresh, numbers_of_classes, predictions)
+    with threadpool_limits(1):
+        for part in parts:
+            part()
+
+
+if __name__ == "__main__":
+    main()
