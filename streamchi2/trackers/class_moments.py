@@ -164,9 +164,10 @@ class ClassMoments:
             (np.sqrt(weights).astype(block.scaled.dtype), (codes, np.arange(n_rows))),
             shape=(present.size, n_rows + 1),
         )
-        deviations = (one_hot @ block.scaled).astype(np.float64, copy=False)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = block.mean + deviations / weight_of[:, None]
+        means = (one_hot @ block.scaled).astype(np.float64, copy=False)  # sums of deviations
+        # A class without weight has sums of zero too, and is not pooled.
+        means /= np.where(weight_of > 0.0, weight_of, 1.0)[:, None]
+        means += block.mean
         self.class_weights = self.class_weights * fading(n_rows, self.features.half_life)
         self._pool(np.searchsorted(self.classes, present), weight_of, means)
 
@@ -177,12 +178,15 @@ class ClassMoments:
         means: NDArray[np.float64],
     ) -> None:
         heavy = weights > 0.0
-        places, weights, means = places[heavy], weights[heavy], means[heavy]
+        if not heavy.all():
+            places, weights, means = places[heavy], weights[heavy], means[heavy]
         known = self.class_means[places]
         total = self.class_weights[places] + weights
-        # A share of exactly one for a class not seen before: its mean is taken as it is.
-        shares = (weights / total)[:, None]
-        self.class_means[places] = np.where(shares == 1.0, means, known + shares * (means - known))
+        # A class not seen before has mean zero and takes a share of one: exactly the new mean.
+        steps = means - known
+        steps *= (weights / total)[:, None]
+        known += steps
+        self.class_means[places] = known
         self.class_weights[places] = total
 
     def __eq__(self, other: object) -> bool:
