@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.batch import Floats, Rows
+from streamchi2.feature_map import FeatureMap
 from streamchi2.trackers.centred_block import faded_weights, fading
 from streamchi2.trackers.class_moments import ClassMoments
 from streamchi2.trackers.labelled_moments import TargetMoments
@@ -105,11 +106,26 @@ class MappedMoments:
         parts += [] if self.unlabelled is None else [self.unlabelled]
         return parts[0] if len(parts) == 1 else pooled(*parts)
 
+    @property
+    def recipe(self) -> FeatureMap:
+        """The map under which the rows seen were learnt."""
+        assert self.map.recipe is not None
+        return self.map.recipe
+
+    def fade(self, factor: float) -> Self:
+        """Let everything seen so far count ``factor`` times as much; means and map stay."""
+        for part in (self.map, self.labelled, self.unlabelled, self.sample):
+            if part is not None:
+                part.fade(factor)
+        return self
+
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
-        self.map.merge(other.map)
+        merged_map = self.map.copy().merge(other.map)
         if self.labelled is not None:
             self.labelled.merge(other.labelled)  # type: ignore[arg-type]
+        # Nothing refuses from here on.
+        self.map = merged_map
         if self.sample is not None and other.sample is not None:
             self.sample.merge(other.sample)
         if other.unlabelled is not None:
@@ -118,6 +134,10 @@ class MappedMoments:
                 other.unlabelled.copy() if mine is None else mine.merge(other.unlabelled)
             )
         return self
+
+    def forget_moments(self) -> None:
+        """Let go of all moments, D x D numbers each; map and sample stay."""
+        self.labelled = self.unlabelled = None
 
     def copy(self) -> Self:
         """Return an independent tracker in the same state."""

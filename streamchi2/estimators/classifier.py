@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,19 +12,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.batch import as_choice
-from streamchi2.estimators.learner import MappedLearner
-from streamchi2.estimators.solution import LearnerWords, Learnt
-from streamchi2.mapped_moments import with_labels, without_labels
-from streamchi2.targets import (
-    as_declared_classes,
-    as_labels,
-    refuse_other_kind,
-    refuse_unknown,
-)
+from streamchi2.estimators.known_classes import KnownClasses
+from streamchi2.estimators.learner import MappedRegression
+from streamchi2.estimators.solution import LearnerWords, Solution
+from streamchi2.mapped_moments import MappedMoments, with_labels, without_labels
+from streamchi2.targets import as_labels
+from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.class_moments import ClassMoments
 
 
-class ExpChi2Classifier(ClassifierMixin, MappedLearner):
+class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     r"""Kernel ridge classification of histograms, learnt from a stream at linear cost.
 
     Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares on
@@ -124,6 +122,8 @@ class ExpChi2Classifier(ClassifierMixin, MappedLearner):
         )
         self.calibrate = calibrate
 
+    _known: KnownClasses
+
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from rows and labels, as one ``partial_fit`` would."""
         return self._learn(X, y, None, sample_weight, first=True)
@@ -153,17 +153,17 @@ class ExpChi2Classifier(ClassifierMixin, MappedLearner):
         ExpChi2Classifier
             This estimator.
         """
-        first = not hasattr(self, "_stream")
+        first = not self.__sklearn_is_fitted__()
         return self._learn(X, y, classes, sample_weight, first=first)
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without labels: the histogram of inputs and the principal components."""
-        first = not hasattr(self, "_stream")
+        first = not self.__sklearn_is_fitted__()
         rows, weights = self._checked(X, sample_weight, first=first)
-        known = np.empty(0, np.int64) if first else self._known_labels()
-        targets = without_labels(int(rows.shape[0]), known.dtype)
+        known = KnownClasses() if first else self._known
+        targets = without_labels(int(rows.shape[0]), known.labels.dtype)
         tracker = ClassMoments(self.n_components) if first else None
-        return self._absorb(X, rows, targets, weights, tracker, first=first)
+        return self._absorb(X, rows, targets, weights, tracker, first=first, _known=known)
 
     def _learn(
         self,
@@ -176,70 +176,33 @@ class ExpChi2Classifier(ClassifierMixin, MappedLearner):
     ) -> Self:
         rows, weights = self._checked(X, sample_weight, first=first)
         labels = as_labels(self, y, int(rows.shape[0]))
-        if not first:
-            refuse_other_kind(labels, self._known_labels())
-        declared = self._declared_with(classes, first=first)
-        if declared is not None:
-            refuse_other_kind(labels, declared)
-            refuse_unknown(labels, declared)
-        tracker = ClassMoments(self.n_components, classes=declared) if first else None
+        heard = labels if weights is None else labels[weights > 0.0]
+        known = (KnownClasses() if first else self._known).with_batch(heard, classes)
+        tracker = ClassMoments(self.n_components) if first else None
         targets = with_labels(labels)
-        self._absorb(X, rows, targets, weights, tracker, first=first)
-        if declared is not None and not first:
-            self._announce(declared)
-        self._declared = declared
-        return self
-
-    def _declared_with(self, classes: ArrayLike | None, *, first: bool) -> NDArray[Any] | None:
-        """Return the classes that are declared, once and for all, or None."""
-        before: NDArray[Any] | None = None if first else getattr(self, "_declared", None)
-        if classes is None:
-            return before
-        declared = as_declared_classes(classes)
-        if before is not None and not np.array_equal(before, declared):
-            raise ValueError(
-                f"classes must stay the same, got {declared.tolist()} after {before.tolist()}"
-            )
-        if before is None and not first:
-            refuse_unknown(self._known_labels(), declared)
-        return declared
-
-    def _announce(self, declared: NDArray[Any]) -> None:
-        tracker = self._stream.tracker.labelled
-        assert isinstance(tracker, ClassMoments)
-        tracker.announce(declared)
-
-    def _known_labels(self) -> NDArray[Any]:
-        """Return the labels of all rows seen, those that wait included; empty if none had any."""
-        tracker = self._stream.tracker.labelled
-        assert isinstance(tracker, ClassMoments)
-        waiting = self._stream.buffer.pending()
-        if waiting is None or waiting.targets is None or not waiting.targets["given"].any():
-            return tracker.classes
-        fresh = np.unique(waiting.targets["label"][waiting.targets["given"]])
-        return np.union1d(tracker.classes, fresh) if tracker.classes.size else fresh
+        return self._absorb(X, rows, targets, weights, tracker, first=first, _known=known)
 
     def _learner_words(self) -> LearnerWords:
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
-        words = super()._learner_words()
-        return LearnerWords(words.n_pca, words.penalty, words.alpha, words.l1_ratio, self.calibrate)
+        return replace(super()._learner_words(), calibrate=self.calibrate)
 
-    @property
-    def _learnt(self) -> Learnt:
-        check_is_fitted(self)
-        if not self._known_labels().size:
-            raise NotFittedError(
-                f"This {type(self).__name__} has seen no labels yet: call partial_fit"
-            )
-        return self._reading.learnt
+    def _new_solution(self, stream: BufferedTracker[MappedMoments]) -> Solution:
+        return Solution(stream, self._learner_words(), self._known.labels)
+
+    def _words_of_stream(self) -> dict[str, Any]:
+        return {"_known": self._known}
+
+    def _merged_words(self, other: Self) -> dict[str, Any]:
+        return {"_known": self._known.with_shard(other._known)}
 
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels seen or announced, sorted."""
-        classes = self._learnt.classes
-        assert classes is not None
-        return classes
+        check_is_fitted(self)
+        if not self._known.labels.size:
+            raise NotFittedError("No row has had a label yet: call partial_fit")
+        return self._known.labels.copy()
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -251,15 +214,14 @@ class ExpChi2Classifier(ClassifierMixin, MappedLearner):
         """Intercepts, shape (n_classes,)."""
         return self._learnt.model.intercept
 
-    @property
-    def alpha_(self) -> float:
-        """The penalty in use."""
-        return self._learnt.model.alpha
+    def _class_scores(self, solution: Solution, X: Any) -> NDArray[np.float64]:
+        scores = self._scores(solution.learnt, X)
+        return scores if solution.words.calibrate is None else scores - solution.calibration.shifts
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        learnt = self._learnt
-        scores = self._model_scores(learnt.model, X)
-        return scores - self._reading.calibration.shifts if self.calibrate else scores
+    def _readable(self) -> Solution:
+        """Return one solution, so that all parts of an answer belong together."""
+        check_is_fitted(self)
+        return self._solution
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return one score per row and class; for two classes one per row, positive for the second.
@@ -273,13 +235,15 @@ class ExpChi2Classifier(ClassifierMixin, MappedLearner):
         -------
         ndarray, shape (n, n_classes) or (n,)
         """
-        scores = self._scores(X)
+        scores = self._class_scores(self._readable(), X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the highest score for each row."""
-        scores = self._scores(X)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        solution = self._readable()
+        scores = self._class_scores(solution, X)
+        labels: NDArray[Any] = np.asarray(solution.learnt.classes)[scores.argmax(axis=1)]
+        return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return one probability per row and class.
@@ -287,5 +251,6 @@ class ExpChi2Classifier(ClassifierMixin, MappedLearner):
         A softmax of the scores, whose sharpness has the least log-loss on a sample of up to 1024
         rows of the stream, each scored as if it had been left out.
         """
-        scores = self._scores(X)
-        return self._reading.calibration.probabilities(scores)
+        solution = self._readable()
+        scores = self._class_scores(solution, X)
+        return solution.calibration.probabilities(scores)

@@ -27,6 +27,23 @@ class LinearWords:
     l1_ratio: float
 
 
+def checked_words(penalty: str, alpha: float | str, l1_ratio: float) -> LinearWords:
+    """Return the words of a linear learner, or refuse them.
+
+    >>> checked_words("ridge", "gcv", 0.5)
+    LinearWords(penalty='ridge', alpha='gcv', l1_ratio=0.5)
+    """
+    as_choice(penalty, PENALTIES, name="penalty")
+    if isinstance(alpha, str):
+        as_choice(alpha, ("gcv",), name="alpha")
+    elif alpha != 0:
+        alpha = as_positive_float(alpha, name="alpha")
+    share = as_positive_float(l1_ratio, name="l1_ratio")
+    if share > 1.0:
+        raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}")
+    return LinearWords(penalty, "gcv" if isinstance(alpha, str) else alpha, share)
+
+
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
     """A model and, for a classifier, the labels of its outputs."""
@@ -57,16 +74,7 @@ class LinearLearner(StreamLearner):
         return found
 
     def _checked_words(self) -> LinearWords:
-        as_choice(self.penalty, PENALTIES, name="penalty")
-        alpha = self.alpha
-        if isinstance(alpha, str):
-            as_choice(alpha, ("gcv",), name="alpha")
-        elif alpha != 0:
-            alpha = as_positive_float(alpha, name="alpha")
-        l1_ratio = as_positive_float(self.l1_ratio, name="l1_ratio")
-        if l1_ratio > 1.0:
-            raise ValueError(f"l1_ratio must be above 0 and at most 1, got {self.l1_ratio!r}")
-        return LinearWords(self.penalty, "gcv" if isinstance(alpha, str) else alpha, l1_ratio)
+        return checked_words(self.penalty, self.alpha, self.l1_ratio)
 
     def _new_solution(self, stream: BufferedTracker[Any]) -> LazySolution[LinearSolution]:
         return LazySolution(partial(_solved, stream, self._checked_words()))

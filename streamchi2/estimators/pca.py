@@ -93,9 +93,6 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # The learner's words that mean nothing here.
-    alpha, penalty, l1_ratio = "gcv", "ridge", 0.5
-
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from ``X``, as one ``partial_fit`` would.
 
@@ -117,7 +114,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
-        return self._learn(X, sample_weight, first=not hasattr(self, "_stream"))
+        return self._learn(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def _learn(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         rows, weights = self._checked(X, sample_weight, first=first)
@@ -136,8 +133,8 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         ndarray, shape (n, n_pca)
         """
         check_is_fitted(self)
-        features = self._features(X)
-        found = self._reading.components
+        found = self._solution.components
+        features = self._features(X, found.recipe)
         # In float64: the mean is most of a feature, and what is left should keep its digits.
         projected: Floats = ((features - found.mean) @ found.pairs.vectors).astype(features.dtype)
         return projected
@@ -146,25 +143,25 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
     def components_(self) -> NDArray[np.float64]:
         """Principal directions of the features, one a row."""
         check_is_fitted(self)
-        return self._reading.components.pairs.vectors.T
+        return self._solution.components.pairs.vectors.T
 
     @property
     def mean_(self) -> NDArray[np.float64]:
         """Mean of the features."""
         check_is_fitted(self)
-        return self._reading.components.mean
+        return self._solution.components.mean
 
     @property
     def explained_variance_ratio_(self) -> NDArray[np.float64]:
         """Share of the features' variance along each component."""
         check_is_fitted(self)
-        return self._reading.components.variance_shares
+        return self._solution.components.variance_shares
 
     @property
     def explained_variance_(self) -> NDArray[np.float64]:
         """Variance along each component."""
         check_is_fitted(self)
-        found = self._reading.components
+        found = self._solution.components
         return found.pairs.values / max(found.weight - 1.0, 1.0)
 
     @property

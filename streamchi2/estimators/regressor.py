@@ -7,16 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.learner import MappedLearner
-from streamchi2.estimators.solution import Learnt
-from streamchi2.targets import as_numbers
+from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.learner import MappedRegression
+from streamchi2.targets import as_numbers, refuse_huge
 from streamchi2.trackers.labelled_moments import TargetMoments
 
 
-class ExpChi2Regressor(RegressorMixin, MappedLearner):
+class ExpChi2Regressor(RegressorMixin, MappedRegression):
     r"""Kernel ridge regression on histograms, learnt from a stream at linear cost.
 
     Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares is
@@ -90,7 +89,7 @@ class ExpChi2Regressor(RegressorMixin, MappedLearner):
         ExpChi2Regressor
             This estimator.
         """
-        return self._learn(X, y, sample_weight, first=not hasattr(self, "_stream"))
+        return self._learn(X, y, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without targets: the histogram of inputs and the principal components.
@@ -105,26 +104,32 @@ class ExpChi2Regressor(RegressorMixin, MappedLearner):
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         rows, weights = self._checked(X, sample_weight, first=first)
         targets = as_numbers(self, y, int(rows.shape[0]))
+        refuse_huge(targets, name="y")
         flat = targets.ndim == 1
         targets = targets.reshape(targets.shape[0], -1)
         if not first and (flat, targets.shape[1]) != (self._flat_targets, self._n_targets):
             shape = "(n,)" if self._flat_targets else f"(n, {self._n_targets})"
             raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
         tracker = TargetMoments(self.n_components, targets.shape[1]) if first else None
-        self._absorb(X, rows, targets, weights, tracker, first=first)
-        self._flat_targets = flat
-        return self
+        return self._absorb(X, rows, targets, weights, tracker, first=first, _flat_targets=flat)
+
+    def _words_of_stream(self) -> dict[str, Any]:
+        return {"_flat_targets": self._flat_targets}
+
+    def _merged_words(self, other: Self) -> dict[str, Any]:
+        mine, theirs = ((side._flat_targets, side._n_targets) for side in (self, other))
+        if mine != theirs:
+            raise StateMismatchError(
+                "targets must have the same shape to merge, got "
+                f"{mine[1]} and {theirs[1]} a row, flat: {mine[0]} and {theirs[0]}"
+            )
+        return self._words_of_stream()
 
     @property
     def _n_targets(self) -> int:
         tracker = self._stream.tracker.labelled
         assert isinstance(tracker, TargetMoments)
         return tracker.n_targets
-
-    @property
-    def _learnt(self) -> Learnt:
-        check_is_fitted(self)
-        return self._reading.learnt
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -138,17 +143,9 @@ class ExpChi2Regressor(RegressorMixin, MappedLearner):
         intercept = self._learnt.model.intercept
         return float(intercept[0]) if self._flat_targets else intercept
 
-    @property
-    def alpha_(self) -> float:
-        """The penalty in use."""
-        return self._learnt.model.alpha
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted targets, shape (n,) or (n, n_targets) as they were learnt."""
-        learnt = self._learnt
-        if learnt.moments.weight <= 0.0:
-            raise NotFittedError("This ExpChi2Regressor has seen no targets yet: call partial_fit")
-        scores = self._model_scores(learnt.model, X)
+        scores = self._scores(self._learnt, X)
         return scores[:, 0] if self._flat_targets else scores
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""What the estimators on plain features share: a stream behind them and a solution before them."""
+"""What the learning estimators share: a stream behind them and a solution before them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 
 from streamchi2.batch import Floats, as_estimator_features, as_positive_float, as_weights
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.lazy_solution import LazySolution
 from streamchi2.targets import refuse_huge
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 
@@ -26,7 +25,7 @@ class StreamLearner(BaseEstimator):
 
     half_life: float | None
     _stream: BufferedTracker[Any]
-    _solution: LazySolution[Any]
+    _solution: Any  # solves when it is first read
 
     @property
     def n_samples_seen_(self) -> int:
@@ -69,7 +68,7 @@ class StreamLearner(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")
 
-    def _new_solution(self, stream: BufferedTracker[Any]) -> LazySolution[Any]:
+    def _new_solution(self, stream: BufferedTracker[Any]) -> Any:
         raise NotImplementedError
 
     def _words_of_stream(self) -> dict[str, Any]:
@@ -118,10 +117,14 @@ class StreamLearner(BaseEstimator):
             raise TypeError(f"other must be a {type(self).__name__}, got {type(other).__name__}")
         theirs = other.get_params()
         for name, mine in self.get_params().items():
-            if mine != theirs[name]:
+            if self._differs(name, mine, theirs[name]):
                 raise StateMismatchError(
                     f"{name} must agree to merge, got {mine!r} and {theirs[name]!r}"
                 )
+
+    def _differs(self, name: str, mine: Any, theirs: Any) -> bool:
+        """Tell whether two values of a constructor word forbid a merge."""
+        return bool(mine != theirs)
 
     def _check_columns(self, other: Any) -> None:
         for name in _COLUMNS:

@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.batch import record_columns
-from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.known_classes import KnownClasses
 from streamchi2.estimators.linear_words import LinearLearner
-from streamchi2.targets import as_declared_classes, as_labels, refuse_other_kind, refuse_unknown
+from streamchi2.targets import as_labels
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.class_moments import ClassMoments
 
@@ -74,8 +74,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
     0.865
     """
 
-    _known: NDArray[Any]
-    _declared: bool
+    _known: KnownClasses
 
     def __init__(
         self,
@@ -150,7 +149,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
     def classes_(self) -> NDArray[Any]:
         """Labels seen or declared, sorted."""
         check_is_fitted(self)
-        return self._known.copy()
+        return self._known.labels.copy()
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -177,7 +176,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
         labels = as_labels(self, y, features.shape[0])
         weights = self._checked_weights(sample_weight, features.shape[0], first=first)
         half_life = self._checked_half_life(first=first)
-        known, declared = self._checked_classes(labels, classes, first=first)
+        known = (KnownClasses() if first else self._known).with_batch(labels, classes)
         stream = (
             BufferedTracker(ClassMoments(features.shape[1], half_life=half_life))
             if first
@@ -185,50 +184,16 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
         )
         solution = self._new_solution(stream)  # checks the words, solves nothing
         stream.update(features, labels, weights=weights)
-        if declared:
-            stream.tracker.announce(known)
+        if known.complete:
+            stream.tracker.announce(known.labels)
         if first:
             record_columns(self, X)
-        self._stream, self._known, self._declared = stream, known, declared
+        self._stream, self._known = stream, known
         self._solution = solution
         return self
 
-    def _checked_classes(
-        self, labels: NDArray[Any], classes: ArrayLike | None, *, first: bool
-    ) -> tuple[NDArray[Any], bool]:
-        """Return the labels known after this batch, and whether no others may come."""
-        known = np.empty(0, np.int64) if first else self._known
-        declared = not first and self._declared
-        refuse_other_kind(labels, known)
-        if classes is not None:
-            complete = as_declared_classes(classes)
-            refuse_other_kind(complete, known)
-            if declared and not np.array_equal(complete, known):
-                raise ValueError(
-                    f"classes must stay the same, got {complete.tolist()} after {known.tolist()}"
-                )
-            refuse_unknown(known, complete)
-            known, declared = complete, True
-            refuse_other_kind(labels, known)
-        if declared:
-            refuse_unknown(labels, known)
-            return known, declared
-        return (np.union1d(known, labels) if known.size else np.unique(labels)), declared
-
     def _words_of_stream(self) -> dict[str, Any]:
-        return {"_known": self._known, "_declared": self._declared}
+        return {"_known": self._known}
 
     def _merged_words(self, other: Self) -> dict[str, Any]:
-        if (self._known.dtype.kind in "UT") != (other._known.dtype.kind in "UT"):
-            raise StateMismatchError(
-                "classes must be all words or all numbers to merge, got "
-                f"{self._known[0]!r} and {other._known[0]!r}"
-            )
-        known = np.union1d(self._known, other._known)
-        for side in (self, other):
-            if side._declared and not np.array_equal(side._known, known):
-                raise StateMismatchError(
-                    f"classes were declared as {side._known.tolist()} and must agree to merge, got "
-                    f"{known.tolist()} together"
-                )
-        return {"_known": known, "_declared": self._declared or other._declared}
+        return {"_known": self._known.with_shard(other._known)}

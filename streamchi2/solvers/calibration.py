@@ -7,20 +7,20 @@ had been left out, which least squares allows in closed form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from streamchi2.batch import Floats
 from streamchi2.solvers.linear_model import LinearModel
+from streamchi2.solvers.ridge import ridge
 from streamchi2.trackers.labelled_moments import RegressionMoments
 
 _LOG_SHARPNESS = np.log(0.1), np.log(1000.0)
-_LEAST_OWN_SHARE = 1e-3  # a row that decides its own score alone cannot be left out
+_LEAST_REST = 1e-3  # a row that decides its own score alone cannot be left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +36,15 @@ class Calibration:
         return probabilities
 
 
-def leave_one_out_scores(
-    model: LinearModel,
-    moments: RegressionMoments,
-    features: Floats,
-    targets: NDArray[np.float64],
+def own_shares(
+    model: LinearModel, moments: RegressionMoments, features: Floats, *, exact: bool
 ) -> NDArray[np.float64]:
-    r"""Score rows that were learnt as if one copy of each had not been.
+    r"""Return how much of its own target each row that was learnt finds in its score.
 
-    .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}, \qquad
-              h_i = \frac1n + \tilde z_i^\top (H + \alpha I)^{-1} \tilde z_i
+    .. math:: h_i = \frac1n + \tilde z_i^\top (H + \alpha I)^{-1} \tilde z_i
 
-    Exact for ridge, a good approximation for elastic nets.
+    for ridge, which is exact. Elastic nets take the mean of all rows for each output: one more
+    than the number of its non-zero coefficients, over n, as generalised cross-validation does.
 
     Parameters
     ----------
@@ -55,33 +52,48 @@ def leave_one_out_scores(
         Fitted to the moments, in the same coordinates as the features.
     moments : RegressionMoments
         A flat ``scatter`` is a diagonal.
-    features, targets : ndarray, shapes (m, d) and (m, t)
-        The rows and their one-hot targets.
+    features : ndarray, shape (m, d)
+        Rows that were learnt.
+    exact : bool
+        Whether the model is a ridge regression.
+
+    Returns
+    -------
+    ndarray, shape (m, 1) or (1, t)
 
     References
     ----------
-    Cook (1977), doi:10.1080/00401706.1977.10489493.
+    Cook (1977), doi:10.1080/00401706.1977.10489493; Zou, Hastie and Tibshirani (2007),
+    doi:10.1214/009053607000000127.
+    """
+    if not exact:
+        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / moments.weight
+        return shares[None, :]
+    centred = np.asarray(features, dtype=np.float64) - moments.mean
+    # Ridge regression with the rows themselves as cross scatter: robust where alpha is tiny.
+    posed = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
+    solved = ridge(posed, model.alpha).coef
+    own = 1.0 / moments.weight + np.einsum("ij,ji->i", centred, solved)
+    return np.asarray(own)[:, None]
 
-    Examples
-    --------
-    >>> from streamchi2.solvers.ridge import ridge
+
+def left_out_scores(
+    scores: NDArray[np.float64], targets: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""Return the scores that rows would have had, had one copy of each not been learnt.
+
+    .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}
+
     >>> from streamchi2.trackers.labelled_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
-    >>> leave_one_out_scores(ridge(moments, 1.0), moments, rows[2:], targets[2:])
-    array([[0.]])
+    >>> model = ridge(moments, 1.0)
+    >>> shares = own_shares(model, moments, rows, exact=True)
+    >>> left_out_scores(model.scores(rows), targets, shares)[2].round(12)
+    array([0.])
     """
-    centred = np.asarray(features, dtype=np.float64) - moments.mean
-    if moments.scatter.ndim == 1:
-        solved = (centred / (moments.scatter + model.alpha)).T
-    else:
-        raised = moments.scatter.copy(order="F")
-        raised.flat[:: raised.shape[0] + 1] += model.alpha
-        solved = cho_solve(cho_factor(raised, lower=True, overwrite_a=True), centred.T)
-    own_share = 1.0 / moments.weight + np.einsum("ij,ji->i", centred, solved)
-    scores = centred @ model.coef + moments.target_mean
-    others = np.maximum(1.0 - own_share, _LEAST_OWN_SHARE)[:, None]
-    left_out: NDArray[np.float64] = (scores - own_share[:, None] * targets) / others
+    rest = np.maximum(1.0 - shares, _LEAST_REST)
+    left_out: NDArray[np.float64] = (scores - shares * targets) / rest
     return left_out
 
 
@@ -137,4 +149,5 @@ def quantile_shifts(
     above = above / weights.sum()
     places = np.argmax(above <= shares / 2.0 + 1e-12, axis=0)
     columns = np.arange(scores.shape[1])
-    return np.asarray(scores[order[places, columns], columns])
+    # A class without rows scores zero everywhere; its members would be taught to score one.
+    return np.where(shares > 0.0, scores[order[places, columns], columns], 1.0)
