@@ -110,9 +110,19 @@ class AdaptiveMap:
 
     def reconsider(self) -> None:
         """Fit the series again where the position is due and it pays."""
-        due = Schedule(self.settings.half_life).is_due(self.n_rows)
-        if self.settings.adapt and due and self.recipe is not None and self.histogram.total > 0:
+        if Schedule(self.settings.half_life).is_due(self.n_rows):
+            self.reestimate()
+
+    def reestimate(self) -> None:
+        """Fit the series again, at whatever position, if it is to adapt and that pays."""
+        if self.settings.adapt and self.recipe is not None and self.histogram.total > 0:
             self._refit(self.recipe)
+
+    def fade(self, factor: float) -> Self:
+        """Let the inputs seen so far count ``factor`` times as much; the map stays."""
+        self.histogram.fade(factor)
+        self.sample.fade(factor)
+        return self
 
     def _refit(self, recipe: FeatureMap) -> None:
         present = self.predicted_kernel_error()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import RandomBasis, Slots
@@ -81,6 +82,30 @@ class FeatureMap:
 
         for_each_block(work, rows.shape[0], n_jobs=n_jobs)
         return features
+
+    def transform_row(
+        self,
+        values: NDArray[np.float64],
+        slots: NDArray[np.int32],
+        signs: NDArray[np.int8],
+    ) -> Floats:
+        """Return the features of one folded row, shape (D,), without a matrix around it.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_values,)
+            Checked values of the row; zeros are welcome.
+        slots, signs : ndarray, shape (n_values, n_terms)
+            Where they belong, from :meth:`streamchi2.bases.Slots.places`.
+        """
+        coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
+        inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
+        # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
+        np.add.at(inputs[0], slots.ravel(), (coordinates.T * signs).ravel())
+        features: Floats = np.empty((1, self.n_components), dtype=self.dtype)
+        self.basis.features(inputs, features)
+        row: Floats = features[0]
+        return row
 
     @property
     def _work_dtype(self) -> str:

@@ -11,6 +11,7 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.batch import Floats, as_positive_int
@@ -63,22 +64,27 @@ class Slots:
         coordinates : ndarray, shape (N, nnz)
             N coordinates of each stored value.
         """
-        n_terms, n_values = coordinates.shape
-        columns = rows.indices.astype(np.uint64) * np.uint64(n_terms)
-        slots = np.empty((n_values, n_terms), dtype=np.int32)
-        signed = np.empty((n_values, n_terms), dtype=coordinates.dtype)
-        for term in range(n_terms):
-            hashed = mixed_bits(columns + np.uint64(term), self.seed)
-            # The upper half times n_slots, shifted back, is uniform without a slow remainder.
-            slots[:, term] = ((hashed >> np.uint64(32)) * np.uint64(self.n_slots)) >> np.uint64(32)
-            sign = (hashed & np.uint64(1)).astype(coordinates.dtype)
-            signed[:, term] = coordinates[term] * (2 * sign - 1)
+        n_terms = coordinates.shape[0]
+        slots, signs = self.places(rows.indices, n_terms)
+        signed = coordinates.T * signs.astype(coordinates.dtype)
         folded = sparse.csr_array(
             (signed.ravel(), slots.ravel(), rows.indptr * n_terms),
             shape=(rows.shape[0], self.n_slots),
         )
         dense: Floats = folded.toarray()  # adds what falls into one slot
         return dense
+
+    def places(
+        self, columns: NDArray[np.integer], n_terms: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Return the slot and the sign of every coordinate, both of shape (n_columns, n_terms)."""
+        terms = np.arange(n_terms, dtype=np.uint64)
+        keys: NDArray[np.uint64] = columns.astype(np.uint64)[:, None] * np.uint64(n_terms) + terms
+        hashed = mixed_bits(keys, self.seed)
+        # The upper half times n_slots, shifted back, is uniform without a slow remainder.
+        slots = ((hashed >> np.uint64(32)) * np.uint64(self.n_slots)) >> np.uint64(32)
+        signs = 2 * (hashed & np.uint64(1)).astype(np.int8) - 1
+        return slots.astype(np.int32), signs
 
 
 def column_of_name(name: str) -> int:

@@ -81,6 +81,12 @@ class BinCounts:
         self._merge_counts(other)
         return self
 
+    def fade(self, factor: float) -> Self:
+        """Let everything counted so far count ``factor`` times as much."""
+        self._first_key, self._counts = trimmed((self._first_key, flushed(factor * self._counts)))
+        self._zeros = float(flushed(np.float64(factor * self._zeros)))
+        return self
+
     def copy(self) -> Self:
         """Return an independent histogram in the same state."""
         twin = type(self)(self.bins_per_octave, self.half_life)

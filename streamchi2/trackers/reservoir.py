@@ -92,7 +92,7 @@ class Reservoir:
         weights = np.exp(self.log_weights - now)
         if self.threshold == -math.inf:
             return weights
-        # Beyond e^5 the probability is one; a short half-life would take the exponential far beyond.
+        # Beyond e^5 the probability is one, and a short half-life leads far beyond.
         odds = np.exp(np.minimum(self.log_weights - self.threshold, 5.0))
         shares: NDArray[np.float64] = weights / -np.expm1(-odds)
         return shares
@@ -112,6 +112,13 @@ class Reservoir:
                 other.scores + younger, other.log_weights + younger, other.rows, other.targets
             )
         self.n_rows += other.n_rows
+        return self
+
+    def fade(self, factor: float) -> Self:
+        """Let every row so far be ``factor`` times as likely to stay."""
+        shift = math.log(factor)
+        self.scores, self.log_weights = self.scores + shift, self.log_weights + shift
+        self.threshold += shift
         return self
 
     def copy(self) -> Self:
