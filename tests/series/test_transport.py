@@ -118,7 +118,7 @@ def test_series_of_other_kinds_can_be_transported(digits):
 
 def test_numbers_of_terms_must_agree():
     old = RotatedSeries(DirectSeries([0.1, 0.2]))
-    with pytest.raises(StateMismatchError, match="n_terms must agree .* got 2 and 3"):
+    with pytest.raises(StateMismatchError, match=r"n_terms must agree .* got 2 and 3"):
         transported(old, DirectSeries([0.1, 0.2, 0.3]), LogHistogram().update([0.1]))
 
 

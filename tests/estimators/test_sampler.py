@@ -1,0 +1,356 @@
+import pickle
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from strategies import BAD_ROWS
+
+from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
+
+SEEDED = {"n_components": 64, "n_terms": 3, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        ExpChi2Sampler(),
+        # Float32 matrix products round by the place of a row, which the checks do not forgive.
+        ExpChi2Sampler(basis="gaussian", dtype="float64"),
+        ExpChi2Sampler(series="vz", dof=1, n_slots=32, basis="cosine"),
+        # No half_life: under it a row repeated is two rows further on, and not a double weight.
+        ExpChi2Sampler(series="chebyshev"),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_no_check_is_expected_to_fail():
+    checks = list(estimator_checks_generator(ExpChi2Sampler(), expected_failed_checks=None))
+    assert len(checks) > 40
+
+
+def stream(n_rows, *, seed=0, width=5, growth=1.0):
+    """Rows whose scale grows along the stream, so that k has to follow."""
+    rows = np.random.default_rng(seed).gamma(0.5, size=(n_rows, width))
+    return rows * np.linspace(1.0, growth, n_rows)[:, None]
+
+
+def fed(rows, cuts=(), weights=None, **words):
+    sampler = ExpChi2Sampler(**{**SEEDED, **words})
+    for start, stop in pairwise([0, *cuts, rows.shape[0]]):
+        if start < stop:
+            part = None if weights is None else weights[start:stop]
+            sampler.partial_fit(rows[start:stop], sample_weight=part)
+    return sampler
+
+
+def assert_same_state(left, right):
+    assert left._recipe == right._recipe
+    assert left.transports_ == right.transports_
+    assert left.input_histogram_ == right.input_histogram_
+    assert left._stream.buffer == right._stream.buffer
+    samples = [side._map.sample for side in (left, right)]
+    assert_array_equal(samples[0].scores, samples[1].scores)
+    assert_array_equal(samples[0].rows.toarray(), samples[1].rows.toarray())
+
+
+WAYS = {
+    "plain": {},
+    "narrow": {"n_terms": 2, "n_components": 4000, "beta": 1.0},
+    "fading": {"half_life": 800.0, "n_terms": 2},
+    "folded": {"n_slots": 16, "basis": "gaussian"},
+}
+
+
+@cache
+def fed_whole(way, weighted):
+    rows = stream(1200, growth=20.0)
+    weights = np.random.default_rng(1).gamma(1.0, size=1200) if weighted else None
+    return rows, weights, fed(rows, weights=weights, **WAYS[way])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("weighted", [False, True])
+@settings(max_examples=5)
+@given(st.lists(st.integers(1, 1199), max_size=6).map(sorted))
+def test_cutting_the_stream_does_not_change_a_bit(way, weighted, cuts):
+    rows, weights, whole = fed_whole(way, weighted)
+    cut = fed(rows, cuts, weights, **WAYS[way])
+    assert_same_state(cut, whole)
+    assert_array_equal(cut.transform(rows[:9]), whole.transform(rows[:9]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_single_rows_give_the_map_of_the_whole(way):
+    rows = stream(300, growth=20.0)
+    assert_same_state(fed(rows, range(1, 300), **WAYS[way]), fed(rows, **WAYS[way]))
+
+
+def test_k_does_follow_in_the_laws_above():
+    assert fed_whole("narrow", False)[2].transports_
+    assert fed_whole("fading", False)[2].transports_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_shards_under_one_map_merge_to_one_pass(weighted, n_shards):
+    rows = stream(1500)
+    weights = np.random.default_rng(1).integers(1, 4, size=1500) * 1.0 if weighted else None
+    first = fed(rows[:64], weights=None if weights is None else weights[:64], adapt=False)
+    whole = fed(rows, weights=weights, adapt=False)
+    parts = np.array_split(np.arange(64, 1500), n_shards)
+    shards = [
+        first.new_shard().partial_fit(
+            rows[part], sample_weight=None if weights is None else weights[part]
+        )
+        for part in parts
+    ]
+    forward, backward = pickle.loads(pickle.dumps(first)), shards[-1]
+    for shard in shards:
+        forward.merge(shard)
+    for shard in [*reversed(shards[:-1]), first]:
+        backward.merge(shard)
+    for merged in (forward, backward):
+        assert merged._recipe == whole._recipe
+        assert merged.input_histogram_ == whole.input_histogram_  # weights are whole numbers
+        assert merged._stream.n_rows == 1500
+    assert_array_equal(
+        np.sort(forward._map.sample.rows.toarray(), axis=0),
+        np.sort(backward._map.sample.rows.toarray(), axis=0),
+    )
+
+
+def test_an_empty_shard_is_the_identity_of_merge():
+    full = fed(stream(700))
+    same = pickle.loads(pickle.dumps(full))
+    assert_same_state(same.merge(full.new_shard()), full)
+    assert_same_state(same.merge(ExpChi2Sampler(**SEEDED)), full)
+    assert_same_state(full.new_shard().merge(full), full)
+    blank = ExpChi2Sampler(**SEEDED).merge(full)
+    assert_same_state(blank, full)
+    assert blank.n_features_in_ == 5
+
+
+def bad_calls():
+    rows = stream(80)
+    wide = fed(stream(80, width=6))
+    calls = {
+        f"rows: {kind}": lambda s, bad=bad: s.partial_fit(bad) for kind, bad in BAD_ROWS.items()
+    }
+    calls |= {
+        "width": lambda s: s.partial_fit(np.ones((2, 6))),
+        "transform width": lambda s: s.transform(np.ones((2, 4))),
+        "transform negative": lambda s: s.transform(-np.ones((2, 5))),
+        "weights short": lambda s: s.partial_fit(rows, sample_weight=[1.0]),
+        "weights negative": lambda s: s.partial_fit(rows, sample_weight=np.full(80, -1.0)),
+        "weights too large": lambda s: s.partial_fit(rows, sample_weight=np.full(80, 1e201)),
+        "refit without weight": lambda s: s.fit(rows, sample_weight=np.zeros(80)),
+        "refit with bad rows": lambda s: s.fit(-rows),
+        "merge width": lambda s: s.merge(wide),
+        "merge seed": lambda s: s.merge(fed(rows, random_state=1)),
+        "merge dof": lambda s: s.merge(fed(rows, dof=1)),
+        "merge other stream": lambda s: s.merge(fed(stream(80, seed=9))),
+        "merge type": lambda s: s.merge("sampler"),
+    }
+    return calls
+
+
+@pytest.mark.parametrize("name", bad_calls())
+def test_a_refused_call_leaves_no_trace(name):
+    sampler = fed(stream(300))
+    sampler.transform(stream(2))
+    before, words = pickle.dumps(sampler), set(vars(sampler))
+    with pytest.raises((ValueError, TypeError)):
+        bad_calls()[name](sampler)
+    assert set(vars(sampler)) == words
+    assert pickle.dumps(sampler) == before
+    assert_same_state(
+        sampler.partial_fit(stream(30, seed=2)), fed(np.vstack([stream(300), stream(30, seed=2)]))
+    )
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_a_refused_first_call_leaves_the_sampler_unfitted(kind):
+    sampler = ExpChi2Sampler(**SEEDED)
+    before = dict(vars(sampler))
+    with pytest.raises((ValueError, TypeError)):
+        sampler.partial_fit(BAD_ROWS[kind])
+    assert vars(sampler) == before
+    with pytest.raises(NotFittedError):
+        sampler.transform(stream(2))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"beta": "wide"}, "beta must be a number or 'auto', got 'wide'"),
+        ({"beta": -1}, "beta must be positive"),
+        ({"dof": 3}, "not positive definite in every dimension"),
+        ({"dof": 0}, "dof must be positive"),
+        ({"series": "fourier"}, "series must be one of"),
+        ({"n_terms": 4, "series": "vz"}, "n_terms must be odd"),
+        ({"n_terms": 2.0}, "n_terms must be an integer"),
+        ({"basis": "haar"}, "basis must be one of 'orthogonal', 'gaussian', 'cosine'"),
+        ({"n_slots": 0}, "n_slots must be at least 1"),
+        ({"adapt": "yes"}, "adapt must be True or False"),
+        ({"half_life": 0}, "half_life must be"),
+        ({"dtype": "float16"}, "dtype must be one of"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ],
+)
+def test_bad_words_are_refused_when_fitting(words, message):
+    state = np.random.RandomState(3)
+    sampler = ExpChi2Sampler(**{**SEEDED, "random_state": state, **words})
+    with pytest.raises((ValueError, TypeError), match=message):
+        sampler.partial_fit(stream(10))
+    assert not hasattr(sampler, "_stream")
+    assert state.randint(1000) == np.random.RandomState(3).randint(1000)  # nothing was drawn
+
+
+@pytest.mark.parametrize(
+    "words", [{"beta": 2.0}, {"n_components": 32}, {"adapt": False}, {"random_state": 5}]
+)
+def test_words_must_not_change_in_the_middle_of_a_stream(words):
+    sampler = fed(stream(100)).set_params(**words)
+    with pytest.raises(ValueError, match="parameters must not change between calls"):
+        sampler.partial_fit(stream(10))
+    sampler.fit(stream(10))  # but a new stream may have others
+
+
+def test_the_number_of_jobs_may_change_and_changes_no_bit():
+    rows = stream(900)
+    sampler = fed(rows, n_components=600, basis="gaussian")
+    expected = sampler.transform(rows)
+    for n_jobs in (1, 2, 7):
+        sampler.set_params(n_jobs=n_jobs).partial_fit(rows[:1], sample_weight=[0.0])
+        assert_array_equal(sampler.transform(rows), expected)
+
+
+def test_reading_changes_nothing():
+    sampler = fed(stream(1100, growth=20.0), **WAYS["narrow"])
+    before, words = pickle.dumps(sampler), dict(vars(sampler))
+    sampler.transform(stream(10))
+    for name in ("k_", "n_terms_", "beta_", "input_histogram_", "kernel_error_", "transports_"):
+        getattr(sampler, name)
+    assert sampler.kernel_error().worst >= sampler.kernel_error().rms > 0
+    sampler.input_histogram_.update(stream(5))
+    assert vars(sampler) == words
+    assert pickle.dumps(sampler) == before
+
+
+def test_a_saved_sampler_goes_on_exactly():
+    rows = stream(1300, growth=20.0)
+    for seen in (10, 64, 700):
+        sampler = fed(rows[:seen], half_life=900.0, n_terms=2)
+        twin = pickle.loads(pickle.dumps(sampler))
+        assert_same_state(twin.partial_fit(rows[seen:]), sampler.partial_fit(rows[seen:]))
+
+
+def test_fit_after_fit_starts_afresh():
+    sampler = fed(stream(500, growth=9.0)).fit(stream(200, width=7))
+    assert_same_state(sampler, fed(stream(200, width=7)))
+    assert sampler.n_features_in_ == 7
+
+
+def test_integers_are_not_truncated_and_any_container_will_do():
+    counts = np.random.default_rng(0).poisson(2.0, size=(120, 5))
+    expected = fed(counts.astype(float))
+    stored_zeros = sparse.csr_array(np.ones((120, 5)))
+    stored_zeros.data[:] = counts.ravel()
+    for given_rows in (counts, counts.tolist(), pd.DataFrame(counts), counts.astype(np.uint8)):
+        found = ExpChi2Sampler(**SEEDED).fit(given_rows)
+        assert found._recipe == expected._recipe
+        assert_array_equal(found.transform(given_rows), expected.transform(counts))
+    sparse_fit = ExpChi2Sampler(**SEEDED).fit(stored_zeros)
+    # Distances of sparse rows round in another order, and so does beta.
+    assert_allclose(sparse_fit.beta_, expected.beta_, rtol=1e-12)
+    assert sparse_fit.input_histogram_ == expected.input_histogram_
+    dropped = stored_zeros.copy()
+    dropped.eliminate_zeros()
+    assert_same_state(ExpChi2Sampler(**SEEDED).fit(dropped), sparse_fit)
+
+
+def test_column_names_are_checked_and_features_are_named():
+    frame = pd.DataFrame(stream(100), columns=list("abcde"))
+    sampler = ExpChi2Sampler(n_components=3, random_state=0).fit(frame)
+    names = ["expchi2sampler0", "expchi2sampler1", "expchi2sampler2"]
+    assert list(sampler.get_feature_names_out()) == names
+    assert list(sampler.set_output(transform="pandas").transform(frame).columns) == names
+    for method in (sampler.partial_fit, sampler.transform):
+        with pytest.raises(ValueError, match="feature names"):
+            method(frame[list("abced")])
+    shard = sampler.new_shard()
+    assert list(shard.feature_names_in_) == list("abcde")
+
+
+def test_weights_are_repeated_rows_and_zero_weight_is_no_row():
+    rows = stream(60)
+    weights = np.random.default_rng(0).integers(0, 3, size=60)
+    weighted = ExpChi2Sampler(**SEEDED).fit(rows, sample_weight=weights)
+    repeated = ExpChi2Sampler(**SEEDED).fit(np.repeat(rows, weights, axis=0)[:64])
+    without = ExpChi2Sampler(**SEEDED).fit(rows[weights > 0], sample_weight=weights[weights > 0])
+    assert_same_state(weighted, without)
+    assert_allclose(weighted.beta_, repeated.beta_, rtol=1e-9)
+    with pytest.raises(ValueError, match="sample_weight must not be zero for every row"):
+        ExpChi2Sampler().fit(rows, sample_weight=np.zeros(60))
+
+
+def test_the_audit_measures_the_error_that_there_is(digits):
+    rows = digits[0]
+    sampler = ExpChi2Sampler(1536, beta=1.5, random_state=0).fit(rows)
+    features = sampler.transform(rows[:400]).astype(float)
+    error = features @ features.T - exp_chi2_kernel(rows[:400], beta=1.5)
+    # 128 rows of 1797: their rms differs from that of 400 others by chance, within a third.
+    assert_allclose(sampler.kernel_error().rms, np.sqrt(np.mean(error**2)), rtol=1 / 3)
+    assert sampler.kernel_error().rms <= 0.005
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_the_audit_needs_two_rows(n_rows):
+    sampler = fed(stream(70)).new_shard() if n_rows == 0 else fed(stream(1))
+    with pytest.raises(ValueError, match=f"kernel_error needs at least two rows, got {n_rows}"):
+        sampler.kernel_error()
+
+
+def test_k_belongs_to_the_direct_series():
+    sampler = fed(stream(70), series="vz")
+    with pytest.raises(AttributeError, match="k_ belongs to series='direct'"):
+        sampler.k_  # noqa: B018
+    assert not hasattr(ExpChi2Sampler(), "transports_")
+
+
+def test_a_seed_gives_the_same_features_for_ever():
+    rows = np.arange(1.0, 31.0).reshape(10, 3) % 7
+    sampler = ExpChi2Sampler(32, beta=0.5, n_terms=2, random_state=42).fit(rows)
+    found = sampler.transform(rows[:1])[0, [0, 7, 16, 31]]
+    # Minimisation finds k to about 1e-6.
+    assert_allclose(found, [0.080533, -0.128948, 0.236674, -0.064303], atol=1e-5)
+    assert_array_equal(clone(sampler).fit(rows).transform(rows), sampler.transform(rows))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e100])
+def test_the_scale_of_the_data_does_not_matter(scale):
+    rows = stream(200)
+    sampler = fed(scale * rows, n_components=512)
+    # A deviation of 1/sqrt(512), and a third of it for the series.
+    assert sampler.kernel_error().rms < 4 / 3 / np.sqrt(512)
+
+
+def test_a_million_columns_are_folded():
+    random = np.random.default_rng(0)
+    places = (np.repeat(np.arange(100), 10), random.integers(0, 10**6, 1000))
+    rows = sparse.csr_array((random.random(1000), places), shape=(100, 10**6))
+    sampler = ExpChi2Sampler(512, random_state=0).fit(rows)
+    assert sampler._recipe.slots.n_slots == 4096
+    assert sampler.transform(rows).shape == (100, 512)
