@@ -4,6 +4,9 @@ from streamchi2.estimators.classifier import ExpChi2Classifier
 from streamchi2.estimators.pca import ExpChi2PCA
 from streamchi2.estimators.regressor import ExpChi2Regressor
 from streamchi2.estimators.sampler import ExpChi2Sampler
+from streamchi2.estimators.streaming_pca import StreamingPCA
+from streamchi2.estimators.streaming_ridge import StreamingRidge
+from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.kernels import chi2_distance, exp_chi2_kernel
 from streamchi2.series import (
     ChebyshevSeries,
@@ -25,6 +28,9 @@ __all__ = [
     "ExpChi2Regressor",
     "ExpChi2Sampler",
     "LogHistogram",
+    "StreamingPCA",
+    "StreamingRidge",
+    "StreamingRidgeClassifier",
     "VZSeries",
     "chi2_distance",
     "exp_chi2_kernel",

@@ -8,15 +8,12 @@ workers give the same bits.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
-
-from threadpoolctl import ThreadpoolController
 
 from streamchi2.batch import as_positive_int
+from streamchi2.blas_threads import one_blas_thread
 
 BLOCK_ROWS = 128  # large enough to hide the interpreter, small enough to stay in the cache
 
@@ -54,7 +51,7 @@ def for_each_block(
         for start, stop in blocks:
             work(start, stop)
         return
-    with _one_blas_thread:
+    with one_blas_thread:
         if workers == 1:
             for start, stop in blocks:
                 work(start, stop)
@@ -109,57 +106,6 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="streamchi2")
 
 
-class _OneBlasThread:
-    """BLAS on one thread inside, and afterwards on as many as before anybody came in.
-
-    The number belongs to the process. Everyone who comes in sets it, and everyone who leaves lifts
-    it to what the first one found: lifting it to what one has found oneself, as threadpoolctl
-    does, makes the limit permanent where callers overlap.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside = 0
-        self._before: list[tuple[Any, int]] = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._n_inside == 0:
-                self._before = [(library, library.num_threads) for library in _blas()]
-            self._n_inside += 1
-            for library in _blas():
-                library.set_num_threads(1)
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            self.lift()
-
-    def lift(self) -> None:
-        """Give BLAS back the threads that it had."""
-        for library, n_threads in self._before:
-            library.set_num_threads(n_threads)
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread()  # newer threadpoolctl heeds one thread at a time
-
-
-@cache
-def _blas() -> list[Any]:
-    # Looking for the loaded libraries takes milliseconds, a limit set by its own means 150 us.
-    found = ThreadpoolController().lib_controllers
-    return [library for library in found if library.user_api == "blas"]
-
-
-_one_blas_thread = _OneBlasThread()
-
-
-def _forget_threads() -> None:
-    """Start afresh in a forked child, which inherits the pool but none of its threads."""
-    _pool.cache_clear()
-    if _one_blas_thread._n_inside:
-        _one_blas_thread.lift()
-    _one_blas_thread.__init__()  # type: ignore[misc]
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    # A forked child inherits the pool but none of its threads.
+    os.register_at_fork(after_in_child=_pool.cache_clear)

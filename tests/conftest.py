@@ -10,10 +10,14 @@ from hypothesis import settings
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
 
 # Examples are drawn from a fixed seed, so that a red run is red for everyone.
 settings.register_profile("streamchi2", max_examples=40, deadline=None, derandomize=True)
 settings.load_profile("streamchi2")
+
+# Matrices are small here: a second BLAS thread only waits, badly so on a busy machine.
+threadpool_limits(1, user_api="blas")
 
 DATA = Path(os.environ.get("STREAMCHI2_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -76,7 +76,7 @@ def test_blas_is_given_back_however_callers_overlap():
     first_in, second_in, first_out = (threading.Event() for _ in range(3))
 
     def first():
-        with row_blocks._one_blas_thread:
+        with row_blocks.one_blas_thread:
             first_in.set()
             second_in.wait(10)
         after_first.extend(blas_threads())
@@ -85,7 +85,7 @@ def test_blas_is_given_back_however_callers_overlap():
     thread = threading.Thread(target=first)
     thread.start()
     first_in.wait(10)
-    with row_blocks._one_blas_thread:
+    with row_blocks.one_blas_thread:
         second_in.set()
         first_out.wait(10)
     thread.join()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from streamchi2.batch import as_positive_int
+from streamchi2.blas_threads import one_blas_thread
 
 _SMALL = 512  # below this width LAPACK takes milliseconds
 _MAX_STEPS = 4  # products with the scatter that still cost less than a reduction
@@ -86,7 +87,8 @@ def leading_eigenpairs(
         warm = _subspace_iteration(scatter, n, start.basis)
         if warm is not None:
             return warm
-    values, vectors = eigh(scatter, subset_by_index=[width - n, width - 1], check_finite=False)
+    with one_blas_thread:
+        values, vectors = eigh(scatter, subset_by_index=[width - n, width - 1], check_finite=False)
     vectors = _with_fixed_signs(vectors[:, ::-1])
     return Eigenpairs(np.maximum(values[::-1], 0.0), vectors, vectors)
 

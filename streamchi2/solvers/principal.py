@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from streamchi2.batch import as_positive_int
+from streamchi2.blas_threads import one_blas_thread
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
 from streamchi2.trackers.moments import Moments
 
@@ -40,7 +41,8 @@ def principal_components(
     if isinstance(n_pca, Integral):
         n_kept = min(int(n_pca), scatter.shape[0])
     else:
-        variances = np.maximum(eigvalsh(scatter, check_finite=False)[::-1], 0.0)
+        with one_blas_thread:
+            variances = np.maximum(eigvalsh(scatter, check_finite=False)[::-1], 0.0)
         reached = np.cumsum(variances) >= float(n_pca) * variances.sum() * (1 - 1e-12)
         n_kept = int(np.argmax(reached)) + 1
     pairs = leading_eigenpairs(scatter, n_kept, start)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal, solveh_banded
 from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
+from streamchi2.blas_threads import one_blas_thread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.trackers.labelled_moments import RegressionMoments
 
@@ -128,7 +129,8 @@ def _reduced(moments: RegressionMoments) -> _Reduced:
         return _Reduced(bands, eigenvalues, moments.cross, None, moments.weight, total)
     width = moments.scatter.shape[0]
     work = int(dsytrd_lwork(width, lower=1)[0])
-    reduced, diagonal, below, factors, _ = dsytrd(moments.scatter, lower=1, lwork=work)
+    with one_blas_thread:
+        reduced, diagonal, below, factors, _ = dsytrd(moments.scatter, lower=1, lwork=work)
     bands = np.vstack([diagonal, np.append(below, 0.0)])
     eigenvalues = np.maximum(eigvalsh_tridiagonal(diagonal, below), 0.0)
     reflectors = (np.asfortranarray(reduced[1:, :-1]), factors)
