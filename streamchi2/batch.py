@@ -22,6 +22,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 
 _NUMBER_KINDS = "biuf"
+_ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
 
 
@@ -155,14 +156,27 @@ def _estimator_floats(
             f"Sparse data was passed to {type(estimator).__name__}, which needs dense features; "
             "use X.toarray()"
         )
-    if not reset:
-        # Width and names first: "you gave 8 columns" helps more than "NaN in the ninth".
-        checked = X if hasattr(X, "shape") else np.asarray(X)
-        if len(np.shape(checked)) == 2:
-            validate_data(estimator, checked, reset=False, skip_check_array=True)
-    rows = _as_floats(X, name="X", object_numbers=True, estimator=estimator)
+    if _is_plain(X) and (reset or _has_known_shape(estimator, X)):
+        rows: Rows = X
+    else:
+        if not reset:
+            # Width and names first: "you gave 8 columns" helps more than "NaN in the ninth".
+            checked = X if hasattr(X, "shape") else np.asarray(X)
+            if len(np.shape(checked)) == 2:
+                validate_data(estimator, checked, reset=False, skip_check_array=True)
+        rows = _as_floats(X, name="X", object_numbers=True, estimator=estimator)
     _refuse_values(rows, name="X", negative=negative)
     return rows
+
+
+def _is_plain(X: Any) -> bool:
+    """Tell whether scikit-learn's checks, 0.1 ms a call, would return ``X`` as it is."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in _ROW_DTYPES
+
+
+def _has_known_shape(estimator: Any, X: NDArray[Any]) -> bool:
+    width = getattr(estimator, "n_features_in_", None)
+    return width == X.shape[1] and not hasattr(estimator, "feature_names_in_")
 
 
 def _as_floats(X: Any, *, name: str, object_numbers: bool, estimator: Any = None) -> Rows:

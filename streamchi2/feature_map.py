@@ -72,13 +72,14 @@ class FeatureMap:
         n_jobs : int or None, default=None
             Number of threads; does not change a bit of the result.
         """
-        rows = _within(rows, self._work_dtype)
         if self.slots is not None:
             rows = sparse.csr_array(rows)  # only stored values have slots
+        dtype = self._work_dtype
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
-            self.basis.features(self._inputs(rows[start:stop]), features[start:stop])
+            block = _within(rows[start:stop], dtype)
+            self.basis.features(self._inputs(block), features[start:stop])
 
         for_each_block(work, rows.shape[0], n_jobs=n_jobs)
         return features
@@ -131,6 +132,8 @@ class FeatureMap:
 
 def _within(rows: Rows, dtype: str) -> Rows:
     """Return rows in a dtype; what is too large for float32 becomes its largest number."""
+    if rows.dtype == dtype:
+        return rows
     try:
         with np.errstate(over="raise"):
             return rows.astype(dtype, copy=False)

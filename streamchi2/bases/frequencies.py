@@ -118,11 +118,12 @@ definite in every dimension, so no features can give it; use exp_chi2_kernel ins
 def fill_pairs(phases: Floats, out: Floats, first: int, n_phases: int) -> None:
     """Write cosines and sines of phases ``first``... where they belong in ``out``.
 
-    They are scaled by sqrt(2/D), so that every row has length one.
+    They are scaled by sqrt(2/D), so that every row has length one. ``phases`` is overwritten.
     """
-    amplitude = out.dtype.type((2.0 / out.shape[1]) ** 0.5)
+    amplitude = phases.dtype.type((2.0 / out.shape[1]) ** 0.5)
     last = first + phases.shape[1]
-    for start, function in ((0, np.cos), (n_phases, np.sin)):
+    # Scaled on the way from the cache to ``out``, which is large and touched only once.
+    cosines, sines = np.cos(phases), np.sin(phases, out=phases)
+    for start, waves in ((0, cosines), (n_phases, sines)):
         part = out[:, start + first : start + last]
-        function(phases[:, : part.shape[1]], out=part)
-        part *= amplitude
+        np.multiply(waves[:, : part.shape[1]], amplitude, out=part)

@@ -86,8 +86,10 @@ class OrthogonalBasis(RandomBasis):
         first, second = self._single_flips if inputs.itemsize == 4 else self._double_flips
         inputs *= first
         spread = dct(inputs, axis=1, norm="ortho", overwrite_x=True)
+        flipped = np.empty_like(spread)
         for block, signs in enumerate(second):
-            phases = dct(spread * signs, axis=1, norm="ortho", overwrite_x=True)
+            np.multiply(spread, signs, out=flipped)
+            phases = dct(flipped, axis=1, norm="ortho", overwrite_x=True)
             start = block * self.block_width
             phases = phases[:, : self.n_phases - start]
             if self.radii is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,17 +78,19 @@ class DirectSeries(Series):
         out = room_for(values, self.n_terms, out)
         # x/2 and k/2 instead of x and k: their sum cannot overflow, the ratios are the same.
         halves = values * values.dtype.type(0.5)
-        total, product = np.empty_like(halves), np.ones_like(halves)
-        landmarks = self._landmarks_in(values.dtype)
-        for q, landmark in enumerate(landmarks):
-            np.add(halves, landmark / 2, out=total)
-            np.divide(halves, total, out=out[q])
-            np.multiply(out[q], product, out=out[q])
-            np.multiply(out[q], 2 * np.sqrt(landmark), out=out[q])
-            if q + 1 < landmarks.size:
+        total, product = np.empty_like(halves), np.empty_like(halves)
+        for q, (half, factor) in enumerate(_halves_and_factors(self.k, values.dtype)):
+            np.add(halves, half, out=total)
+            term = np.divide(halves, total, out=out[q])
+            if q > 0:
+                term *= product
+            term *= factor
+            if q + 1 < self.n_terms:
                 # The plain quotient, not 2x/(x+k) - 1, keeps the right sign close to k.
-                np.divide(halves - landmark / 2, total, out=total)
-                product *= total
+                difference = np.subtract(halves, half)
+                np.divide(difference, total, out=total if q > 0 else product)
+                if q > 0:
+                    product *= total
         return out
 
     def residual(self, values: ArrayLike) -> NDArray[np.float64]:
@@ -129,8 +132,13 @@ class DirectSeries(Series):
         )
         return float(max(heights[top], -peak.fun))
 
-    def _landmarks_in(self, dtype: np.dtype[np.floating]) -> Floats:
-        # A landmark outside the range of float32 moves to its end rather than to 0 or infinity.
-        limits = np.finfo(dtype)
-        clipped: Floats = np.clip(self.k, 4 * limits.tiny, limits.max / 4).astype(dtype)
-        return clipped
+
+@lru_cache(maxsize=256)
+def _halves_and_factors(
+    k: tuple[float, ...], dtype: np.dtype[np.floating]
+) -> list[tuple[np.floating, np.floating]]:
+    """Return k/2 and 2 sqrt(k) for each landmark, in the dtype of the values."""
+    # A landmark outside the range of float32 moves to its end rather than to 0 or infinity.
+    limits = np.finfo(dtype)
+    landmarks = np.clip(k, 4 * limits.tiny, limits.max / 4).astype(dtype)
+    return [(landmark / 2, 2 * np.sqrt(landmark)) for landmark in landmarks]
