@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.optimize import brentq
+from scipy.special import softmax
 
 from streamchi2.batch import Floats
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
 from streamchi2.trackers.labelled_moments import RegressionMoments
 
-_LOG_SHARPNESS = np.log(0.1), np.log(1000.0)
+_SHARPNESS = 0.1, 1000.0  # of scores between zero and one
 _LEAST_REST = 1e-3  # a row that decides its own score alone cannot be left out
 
 
@@ -107,12 +107,19 @@ def fitted_sharpness(
     3.8
     """
 
-    def log_loss(log_sharpness: float) -> float:
-        logs = log_softmax(np.exp(log_sharpness) * scores, axis=1)
-        return -float(weights @ logs[np.arange(codes.size), codes])
+    rows = np.arange(codes.size)
 
-    found = minimize_scalar(log_loss, bounds=_LOG_SHARPNESS, method="bounded")
-    return float(np.exp(found.x))
+    def slope(sharpness: float) -> float:
+        """Return the derivative of the log-loss, which grows: the loss is convex."""
+        expected = (softmax(sharpness * scores, axis=1) * scores).sum(axis=1)
+        return float(weights @ (expected - scores[rows, codes]))
+
+    low, high = _SHARPNESS
+    if slope(low) >= 0.0:
+        return low
+    if slope(high) <= 0.0:
+        return high
+    return float(brentq(slope, low, high, rtol=1e-14))
 
 
 def quantile_shifts(

@@ -20,6 +20,7 @@ from streamchi2.trackers.labelled_moments import RegressionMoments
 
 # In units of the largest eigenvalue: below 1e-8 a penalty would fit the rounding of float32.
 _GRID = np.logspace(-8, 3, 45)
+_PERFECT = 1e-10  # residuals, squared and relative, below which a penalty would fit rounding errors
 _MIN_FREEDOM = 1e-4  # share of n that must remain: below, residuals are rounding errors
 
 
@@ -104,8 +105,7 @@ class _Reduced:
         except LinAlgError:
             return np.inf  # alpha is below the rounding errors of the scatter
         explained = np.vdot(self.cross, solved) + alpha * np.vdot(solved, solved)
-        # A perfect fit leaves rounding errors, of either sign.
-        residual = max(self.total - explained, np.finfo(np.float64).eps * self.total)
+        residual = max(self.total - explained, _PERFECT * self.total)
         return float(np.log(max(residual, np.finfo(np.float64).tiny)) - 2.0 * np.log(freedom))
 
     def coefficients(self, alpha: float) -> NDArray[np.float64]:

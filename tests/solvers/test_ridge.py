@@ -124,3 +124,14 @@ def test_pca_then_ridge_folded_back_equals_explicit_projection():
 def test_an_unknown_penalty_is_refused():
     with pytest.raises(ValueError, match="penalty must be one of 'ridge', 'lasso'"):
         least_squares(moments_of(*drawn(0)), penalty="bridge")
+
+
+def test_a_perfect_fit_does_not_drive_the_penalty_into_the_rounding_errors():
+    rng = np.random.default_rng(0)
+    rows, targets = rng.normal(size=(12, 40)), rng.normal(size=(12, 1))
+    twice = TargetMoments(40, 1).update(np.repeat(rows, 2, axis=0), np.repeat(targets, 2, axis=0))
+    found = ridge_by_gcv(twice.summary())
+    largest = np.linalg.eigvalsh(twice.summary().scatter)[-1]
+    # Residuals fall with the square of alpha; five digits of a fit ask for about 1e-5 of H.
+    assert 1e-7 * largest < found.alpha < 1e-4 * largest
+    assert_allclose(found.scores(rows), targets, atol=1e-4)
