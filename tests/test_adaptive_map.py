@@ -217,6 +217,8 @@ def test_statistics_gathered_across_the_change_are_as_good_as_an_oracles(digits)
     def mean_accuracy(first, second):
         return np.mean([accuracy(first, second, seed) for seed in range(2)])
 
-    oracle = mean_accuracy(plain, plain)
+    # The oracle has the final k throughout, under the same rotation: another rotation is another
+    # draw of frequencies, which alone has a deviation of .0046 over seeds. Paired, it is .0019.
+    oracle = mean_accuracy(carried, carried)
     assert mean_accuracy(old, carried) > oracle - 0.005
     assert mean_accuracy(old, plain) < oracle - 0.02
