@@ -50,3 +50,14 @@ def shared_set() -> Callable[[str], NDArray[np.float64] | sparse.csr_array]:
         return counts
 
     return load
+
+
+@pytest.fixture(scope="session")
+def shared_labels() -> Callable[[str], NDArray[np.int64]]:
+    """Labels of a named data set; ask for its rows first, which skips where it is absent."""
+
+    def load(name: str) -> NDArray[np.int64]:
+        with np.load(DATA / f"{name}.npz") as stored:
+            return stored["y"].astype(np.int64)
+
+    return load

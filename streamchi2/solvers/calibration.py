@@ -106,7 +106,6 @@ def fitted_sharpness(
     >>> round(fitted_sharpness(scores, np.array([0, 1, 1]), np.ones(3)), 1)
     3.8
     """
-
     rows = np.arange(codes.size)
 
     def slope(sharpness: float) -> float:

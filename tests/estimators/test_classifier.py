@@ -1,0 +1,347 @@
+"""ExpChi2Classifier: labels at the door, oracles on the same features, probabilities."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Lasso, Ridge, RidgeClassifier
+from sklearn.metrics import balanced_accuracy_score, log_loss
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.classifier import ExpChi2Classifier
+from streamchi2.estimators.sampler import ExpChi2Sampler
+
+_rng = np.random.default_rng(0)
+ROWS = _rng.gamma(0.6, size=(400, 5))
+NUMBERS = (ROWS[:, 0] > 0.4).astype(int) + (ROWS[:, 1] > 1)
+NAMES = np.array(["ham", "spam", "eggs"])[NUMBERS]
+# One map from first to last row: features of a map that is re-estimated are those of their time.
+STILL = {"adapt": False, "n_terms": 3, "random_state": 0}
+EXACT = {**STILL, "dtype": "float64"}
+
+
+def features_of(model, rows):
+    """Features by a sampler with the same words, fitted to the same first rows."""
+    words = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
+    return ExpChi2Sampler(**words).fit(ROWS).transform(rows)
+
+
+@pytest.fixture
+def parts_of(digits, shared_set, shared_labels):
+    """Rows and labels of a named set: 1200 to learn from, up to 1000 others to be tested by."""
+
+    def load(name):
+        rows, labels = digits if name == "digits" else (shared_set(name), shared_labels(name))
+        order = np.random.default_rng(0).permutation(len(labels))
+        train, test = order[:1200], order[1200:2200]
+        return rows[train], labels[train], rows[test], labels[test]
+
+    return load
+
+
+# Oracles on the same features
+
+
+def test_ridge_equals_scikit_learn_on_the_same_features():
+    model = ExpChi2Classifier(64, alpha=0.5, **EXACT).fit(ROWS, NAMES)
+    features = features_of(model, ROWS)
+    one_hot = (NAMES[:, None] == np.unique(NAMES)).astype(float)
+    oracle = Ridge(0.5).fit(features, one_hot)
+    assert_array_equal(model.classes_, np.unique(NAMES))
+    assert_allclose(model.coef_, oracle.coef_, atol=1e-6)
+    assert_allclose(model.intercept_, oracle.intercept_, atol=1e-6)
+    assert_allclose(model.decision_function(ROWS), oracle.predict(features), atol=1e-6)
+
+
+@pytest.mark.parametrize("observed", [0, 150])
+def test_learning_inside_principal_components_equals_explicit_projection(observed):
+    known = 400 - observed
+    model = ExpChi2Classifier(64, n_pca=10, alpha=0.5, **EXACT)
+    model.partial_fit(ROWS[:known], NAMES[:known])
+    if observed:
+        model.observe(ROWS[known:])
+    features = features_of(model, ROWS)
+    pca = PCA(10, svd_solver="full").fit(features)  # of all rows, with and without labels
+    one_hot = (NAMES[:known, None] == np.unique(NAMES)).astype(float)
+    oracle = Ridge(0.5).fit(pca.transform(features[:known]), one_hot)
+    expected = oracle.predict(pca.transform(features))
+    assert_allclose(model.decision_function(ROWS), expected, atol=1e-8)
+    assert_allclose(
+        model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-8, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("n_pca", [None, 10])
+def test_lasso_equals_scikit_learn_on_the_same_features(n_pca):
+    model = ExpChi2Classifier(32, n_pca=n_pca, penalty="lasso", alpha=2e-3, **EXACT)
+    model.fit(ROWS, NAMES)
+    features = features_of(model, ROWS)
+    if n_pca is not None:
+        features = PCA(n_pca, svd_solver="full").fit_transform(features)
+    one_hot = (NAMES[:, None] == np.unique(NAMES)).astype(float)
+    expected = np.column_stack(
+        [
+            Lasso(2e-3, tol=1e-10, max_iter=10**5).fit(features, y).predict(features)
+            for y in one_hot.T
+        ]
+    )
+    assert_allclose(model.decision_function(ROWS), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "lasso", "elastic_net"])
+def test_every_penalty_chooses_its_strength_by_gcv(penalty):
+    model = ExpChi2Classifier(128, n_pca=48, penalty=penalty, **STILL).fit(ROWS, NAMES)
+    assert model.alpha_ > 0
+    # Guessing the commonest of three classes is right for half of the rows.
+    assert model.score(ROWS, NAMES) > 0.8
+    # Calibration on rows left out must not turn these scores into bold guesses.
+    assert log_loss(NAMES, model.predict_proba(ROWS)) < 0.6
+
+
+@pytest.mark.parametrize("name", ["digits", "spambase", "fashion_bow", "fsdd_bow"])
+def test_the_penalty_of_gcv_is_as_good_as_the_best_of_a_grid(name, parts_of):
+    rows, labels, test_rows, test_labels = parts_of(name)
+    model = ExpChi2Classifier(128, **STILL).fit(rows, labels)
+    codes = np.searchsorted(model.classes_, test_labels)
+    one_hot = np.eye(model.classes_.size)[codes]
+    errors = []
+    for alpha in [model.alpha_, *np.logspace(-4, 3, 15)]:
+        fixed = ExpChi2Classifier(128, alpha=alpha, **STILL).fit(rows, labels)
+        scores = fixed.decision_function(test_rows)
+        if scores.ndim == 1:
+            scores = np.column_stack([(1 - scores) / 2, (1 + scores) / 2])
+        errors.append(np.square(scores - one_hot).sum(axis=1).mean())
+    assert errors[0] <= 1.02 * min(errors)
+
+
+def test_digits_are_read(digits):
+    rows, labels = digits
+    model = ExpChi2Classifier(256, n_terms=3, random_state=0)
+    for start in range(0, 1200, 150):
+        model.partial_fit(rows[start : start + 150], labels[start : start + 150])
+    # .92 and .95 when written; one standard error on 597 rows is about .01.
+    assert model.score(rows[1200:], labels[1200:]) > 0.89
+    inside = ExpChi2Classifier(512, n_pca=128, n_terms=3, random_state=0)
+    assert inside.fit(rows[:1200], labels[:1200]).score(rows[1200:], labels[1200:]) > 0.92
+
+
+# Labels
+
+
+@pytest.mark.parametrize("names", [NAMES, NUMBERS, NUMBERS.astype(float)])
+def test_a_class_that_appears_late_equals_one_announced_at_the_start(names):
+    order = np.argsort(names == names[0], kind="stable")[::-1]  # one class first, others later
+    rows, labels = ROWS[order], names[order]
+    late, early = (ExpChi2Classifier(32, n_terms=3, random_state=0) for _ in range(2))
+    for start in range(0, 400, 50):
+        part = slice(start, start + 50)
+        late.partial_fit(rows[part], labels[part])
+        early.partial_fit(rows[part], labels[part], classes=np.unique(names))
+    assert_array_equal(late.classes_, early.classes_)
+    assert_array_equal(late.coef_, early.coef_)
+    assert_array_equal(late.predict_proba(ROWS), early.predict_proba(ROWS))
+
+
+@pytest.mark.parametrize("calibrate", [None, "quantile"])
+def test_an_announced_class_without_rows_is_never_predicted(calibrate):
+    model = ExpChi2Classifier(32, calibrate=calibrate, **STILL)
+    model.partial_fit(ROWS, NAMES, classes=["eggs", "ham", "none", "spam"])
+    assert_array_equal(model.classes_, ["eggs", "ham", "none", "spam"])
+    assert not (model.predict(ROWS) == "none").any()
+    assert (model.predict_proba(ROWS)[:, 2] < 0.2).all()
+
+
+def test_unlabelled_rows_may_come_first():
+    model = ExpChi2Classifier(32, n_pca=8, **EXACT).observe(ROWS[:100])
+    with pytest.raises(NotFittedError, match="No row has had a target"):
+        model.predict(ROWS)
+    assert not hasattr(model, "classes_")
+    assert model.explained_variance_ratio_.shape == (8,)
+    model.partial_fit(ROWS[100:], NAMES[100:])
+    assert_array_equal(model.classes_, np.unique(NAMES))
+    assert model.score(ROWS, NAMES) > 0.65  # half of the rows are of one class
+
+
+BAD_LABELS = {
+    "fewer labels": (NAMES[:4], {}, "one target per row: got 4 targets for 5 rows"),
+    "no labels": (None, {}, "requires y"),
+    "numbers after words": ([1, 2, 3, 1, 2], {}, "labels of one kind, got 1 after 'eggs'"),
+    "words and numbers": (["a", 1, "b", "c", "d"], {}, "words or numbers, not both"),
+    "nan": ([0.0, np.nan, 1.0, 1.0, 0.0], {}, "must be finite"),
+    "two columns": (np.ones((5, 2)), {}, "1d array"),
+    "undeclared": (["ham"] * 4 + ["bacon"], {"classes": ["eggs", "ham", "spam"]}, "got 'bacon'"),
+    "seen but not declared": (NAMES[:5], {"classes": ["ham", "spam"]}, "got 'eggs'"),
+    "twice": (NAMES[:5], {"classes": ["ham", "ham", "spam", "eggs"]}, "must be distinct"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_LABELS)
+def test_bad_labels_leave_no_trace(kind):
+    labels, words, message = BAD_LABELS[kind]
+    model = ExpChi2Classifier(32, **STILL).fit(ROWS[:100], NAMES[:100])
+    before = pickle.dumps(model)
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.partial_fit(ROWS[:5], labels, **words)
+    assert pickle.dumps(model) == before
+
+
+def test_after_a_declaration_no_class_may_be_added():
+    model = ExpChi2Classifier(32, **STILL)
+    model.partial_fit(ROWS[:100], NAMES[:100], classes=np.unique(NAMES))
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"declared classes .* got 'bacon' at row 1"):
+        model.partial_fit(ROWS[:2], ["ham", "bacon"])
+    with pytest.raises(ValueError, match="classes must stay the same"):
+        model.partial_fit(ROWS[:1], ["ham"], classes=["ham", "spam"])
+    assert pickle.dumps(model) == before
+    model.fit(ROWS[:2], ["ham", "bacon"])  # fit forgets, declarations included
+    assert_array_equal(model.classes_, ["bacon", "ham"])
+
+
+def test_shards_whose_labels_disagree_are_refused_without_a_trace():
+    base = ExpChi2Classifier(32, **STILL).fit(ROWS[:100], NUMBERS[:100])
+    fresh = base.new_shard()
+    declared = base.new_shard().partial_fit(ROWS[:9], NUMBERS[:9], classes=[0, 1, 2])
+    new_class = base.new_shard().partial_fit(ROWS[:9], np.full(9, 7))
+    with pytest.raises(TypeError, match="labels of one kind"):
+        fresh.partial_fit(ROWS[:3], NAMES[:3])  # a shard knows the labels of its origin
+    words = ExpChi2Classifier(32, **STILL).fit(ROWS[:9], NAMES[:9])
+    before = pickle.dumps(base), pickle.dumps(declared)
+    with pytest.raises(StateMismatchError, match="all words or all numbers"):
+        base.merge(words)
+    with pytest.raises(StateMismatchError, match="classes were declared as"):
+        declared.merge(new_class)
+    assert (pickle.dumps(base), pickle.dumps(declared)) == before
+    assert_array_equal(base.merge(new_class).classes_, [0, 1, 2, 7])
+
+
+def test_a_label_of_weight_zero_is_no_class():
+    weights = np.ones(100)
+    weights[NAMES[:100] == "eggs"] = 0.0
+    model = ExpChi2Classifier(32, **STILL).fit(ROWS[:100], NAMES[:100], sample_weight=weights)
+    assert_array_equal(model.classes_, ["ham", "spam"])
+
+
+# Probabilities
+
+
+@pytest.mark.parametrize("labels", [NAMES, NAMES == "ham"])
+@pytest.mark.parametrize("calibrate", [None, "quantile"])
+def test_probabilities_are_a_distribution_that_follows_the_scores(labels, calibrate):
+    model = ExpChi2Classifier(64, calibrate=calibrate, **STILL).fit(ROWS, labels)
+    proba, scores = model.predict_proba(ROWS), model.decision_function(ROWS)
+    assert (proba > 0).all()
+    assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(ROWS))
+    if scores.ndim == 1:
+        order = np.argsort(scores)
+        assert (np.diff(proba[order, 1]) >= 0).all()
+        assert_array_equal(model.predict(ROWS), model.classes_[(scores > 0).astype(int)])
+    else:
+        assert_array_equal(np.argsort(proba, axis=1), np.argsort(scores, axis=1))
+
+
+@pytest.mark.parametrize("name", ["digits", "spambase", "fashion_bow"])
+def test_log_loss_keeps_up_with_scikit_learns_calibrated_ridge(name, parts_of):
+    rows, labels, test_rows, test_labels = parts_of(name)
+    model = ExpChi2Classifier(256, **STILL).fit(rows, labels)
+    sampler = ExpChi2Sampler(256, **STILL).fit(rows)
+    oracle = CalibratedClassifierCV(RidgeClassifier(model.alpha_), method="sigmoid", cv=5)
+    oracle.fit(sampler.transform(rows), labels)
+    theirs = log_loss(test_labels, oracle.predict_proba(sampler.transform(test_rows)))
+    ours = log_loss(test_labels, model.predict_proba(test_rows))
+    # One sharpness, so that the likeliest class is the one predicted, against two numbers a class:
+    # measured .100 against .174, .171 against .174 and .736 against .694.
+    assert ours < 1.1 * theirs
+
+
+def test_quantile_calibration_gives_rare_classes_their_due():
+    rng = np.random.default_rng(0)
+    n_classes, n_rows = 24, 3000
+    shares = 1.0 / np.arange(1, n_classes + 1)
+    labels = rng.choice(n_classes, n_rows, p=shares / shares.sum())
+    centres = rng.gamma(0.5, size=(n_classes, 12))
+    rows = rng.gamma(2.0 * centres[labels] + 0.2)
+    train, test = slice(0, 2000), slice(2000, None)
+    found = {}
+    for calibrate in (None, "quantile"):
+        model = ExpChi2Classifier(128, calibrate=calibrate, **STILL).fit(rows[train], labels[train])
+        found[calibrate] = balanced_accuracy_score(labels[test], model.predict(rows[test]))
+    # One standard error of a mean of 24 recalls is about .02.
+    assert found["quantile"] > found[None] + 0.04
+
+
+# One state at a time
+
+
+def test_an_answer_belongs_to_one_state_even_if_a_class_arrives_in_the_middle(monkeypatch):
+    before = ExpChi2Classifier(32, calibrate="quantile", **STILL).fit(ROWS[:200], NAMES[:200])
+    for reading in ("predict", "predict_proba", "decision_function"):
+        model = pickle.loads(pickle.dumps(before))
+        features = model._features
+
+        def interrupted(X, recipe, model=model, features=features):
+            monkeypatch.setattr(model, "_features", features)
+            model.partial_fit(ROWS[:30], ["bacon"] * 30)
+            return features(X, recipe)
+
+        monkeypatch.setattr(model, "_features", interrupted)
+        assert_array_equal(getattr(model, reading)(ROWS), getattr(before, reading)(ROWS))
+        assert "bacon" in model.classes_
+
+
+# Small and strange streams
+
+
+@given(st.integers(1, 5), st.sampled_from([None, 4, 0.9]), st.sampled_from([None, "quantile"]))
+@settings(max_examples=12)
+def test_a_few_rows_are_enough_for_an_answer(n_rows, n_pca, calibrate):
+    model = ExpChi2Classifier(16, n_pca=n_pca, calibrate=calibrate, n_terms=2, random_state=0)
+    model.fit(ROWS[:n_rows], NAMES[:n_rows])
+    assert set(model.predict(ROWS)) <= set(NAMES[:n_rows])
+    assert_allclose(model.predict_proba(ROWS).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_one_class_is_certain():
+    model = ExpChi2Classifier(32, **STILL).fit(ROWS, ["only"] * 400)
+    assert (model.predict(ROWS) == "only").all()
+    assert_array_equal(model.predict_proba(ROWS), np.ones((400, 1)))
+
+
+def test_rows_of_zeros_are_rows():
+    model = ExpChi2Classifier(32, random_state=0)
+    model.partial_fit(np.zeros((80, 5)), NAMES[:80]).partial_fit(ROWS, NAMES)
+    assert np.isfinite(model.predict_proba(np.zeros((2, 5)))).all()
+
+
+def test_sparse_rows_give_the_model_of_dense_ones():
+    rows = np.where(ROWS < 0.2, 0.0, ROWS)
+    dense = ExpChi2Classifier(32, **EXACT).fit(rows, NAMES)
+    stored = ExpChi2Classifier(32, **EXACT).fit(sparse.csr_array(rows), NAMES)
+    assert_allclose(
+        stored.decision_function(sparse.csr_array(rows)), dense.decision_function(rows), atol=1e-8
+    )
+
+
+def test_words_of_the_model_take_effect_when_learning_goes_on():
+    model = ExpChi2Classifier(32, alpha=1.0, **STILL).fit(ROWS, NAMES)
+    scores = model.decision_function(ROWS)
+    model.set_params(alpha=50.0, calibrate="quantile")
+    assert model.alpha_ == 1.0
+    assert_array_equal(model.decision_function(ROWS), scores)
+    assert model.partial_fit(ROWS[:1], NAMES[:1]).alpha_ == 50.0
+
+
+def test_explained_variance_needs_principal_components():
+    model = ExpChi2Classifier(32, **STILL).fit(ROWS, NAMES)
+    with pytest.raises(AttributeError, match="needs n_pca"):
+        _ = model.explained_variance_ratio_
