@@ -42,8 +42,8 @@ def test_ridge_equals_scikit_learn_on_the_same_features(targets):
     assert model.coef_.shape == shape
     assert_allclose(model.coef_, oracle.coef_.reshape(shape), atol=1e-6)
     assert_allclose(model.intercept_, oracle.intercept_, atol=1e-6)
-    assert_allclose(model.predict(ROWS), oracle.predict(features), atol=1e-6)
-    assert model.predict(ROWS).shape == targets.shape
+    expected = oracle.predict(features).reshape(targets.shape)
+    assert_allclose(model.predict(ROWS), expected, atol=1e-6)
 
 
 def test_float32_features_cost_no_more_than_their_rounding():
