@@ -1,0 +1,145 @@
+"""How feature maps and what is seen through them are saved: by seed and k, never by matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from streamchi2.adaptive_map import AdaptiveMap, Transport
+from streamchi2.bases import CosineBasis, GaussianBasis, OrthogonalBasis, Slots
+from streamchi2.feature_map import FeatureMap
+from streamchi2.map_plan import MapSettings
+from streamchi2.mapped_moments import MappedMoments
+from streamchi2.persistence import checks, tracker_records
+from streamchi2.persistence.fields import Field, Integer, Maybe, Number, Scalar, Sequences
+from streamchi2.persistence.stream_checks import stream_rules
+from streamchi2.persistence.tree import OneOf, Record, Values, direct
+from streamchi2.series import ChebyshevSeries, DirectSeries, VZSeries
+from streamchi2.series.transport import RotatedSeries
+from streamchi2.trackers.buffered_tracker import BufferedTracker
+
+_POSITIVE = Number(low=0.0)
+
+
+def _fields_of(value: Any) -> Values:
+    # Not the attributes: bases also hold matrices that they have drawn.
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def value_record(
+    kind: type,
+    kinds: dict[str, Field],
+    rules: Callable[[Values], None] = lambda values: None,
+) -> Record:
+    """Return the record of a frozen dataclass, whose constructor checks what it is given."""
+    return Record(kind, kinds, lambda values: kind(**values), taken=_fields_of, rules=rules)
+
+
+_SERIES = OneOf(
+    (
+        value_record(DirectSeries, {"k": Sequences(_POSITIVE)}),
+        value_record(ChebyshevSeries, {"n_terms": Integer(low=1), "scale": _POSITIVE}),
+        value_record(VZSeries, {"n_terms": Integer(low=1), "period": _POSITIVE}),
+    )
+)
+
+ROTATED_SERIES = value_record(
+    RotatedSeries,
+    {"series": _SERIES, "rotation": Maybe(Sequences(Sequences(Number())))},
+    checks.rotation_rules,
+)
+
+_BASIS_FIELDS: dict[str, Field] = {
+    "n_inputs": Integer(low=1),
+    "n_components": Integer(low=1),
+    "seed": Integer(),
+    "beta": _POSITIVE,
+    "dof": _POSITIVE,
+}
+_BASES = OneOf(
+    tuple(
+        value_record(kind, _BASIS_FIELDS) for kind in (OrthogonalBasis, GaussianBasis, CosineBasis)
+    )
+)
+
+FEATURE_MAP = value_record(
+    FeatureMap,
+    {
+        "series": ROTATED_SERIES,
+        "basis": _BASES,
+        "slots": Maybe(value_record(Slots, {"n_slots": Integer(low=1), "seed": Integer()})),
+        "dtype": Scalar(),
+    },
+    checks.recipe_rules,
+)
+
+SETTINGS = value_record(
+    MapSettings,
+    {
+        "n_features": Integer(low=1),
+        "n_components": Integer(low=1),
+        "beta": Scalar(),
+        "dof": Scalar(),
+        "series": Scalar(),
+        "n_terms": Scalar(),
+        "basis": Scalar(),
+        "n_slots": Scalar(),
+        "adapt": Scalar(),
+        "half_life": Scalar(),
+        "seed": Integer(),
+        "dtype": Scalar(),
+    },
+)
+
+TRANSPORT = Record(
+    Transport,
+    {"position": Integer(), "residual": _POSITIVE},
+    lambda values: Transport(**values),
+    taken=lambda transport: transport._asdict(),
+)
+
+ADAPTIVE_MAP = Record(
+    AdaptiveMap,
+    {
+        "settings": SETTINGS,
+        "recipe": Maybe(FEATURE_MAP),
+        "histogram": tracker_records.HISTOGRAM,
+        "sample": tracker_records.RESERVOIR,
+        "n_rows": Integer(),
+        "transports": Sequences(TRANSPORT),
+    },
+    direct(AdaptiveMap),
+    rules=checks.map_rules,
+)
+
+MAPPED_MOMENTS = Record(
+    MappedMoments,
+    {
+        "map": ADAPTIVE_MAP,
+        "labelled": Maybe(OneOf((tracker_records.CLASS_MOMENTS, tracker_records.TARGET_MOMENTS))),
+        "unlabelled": Maybe(tracker_records.MOMENTS),
+        "sample": Maybe(tracker_records.RESERVOIR),
+        "n_jobs": Scalar(),
+    },
+    direct(MappedMoments),
+    rules=checks.mapped_rules,
+)
+
+
+def _stream(values: Values) -> BufferedTracker[Any]:
+    stream = BufferedTracker(values["tracker"], values["buffer"].boundaries)
+    stream.buffer = values["buffer"]
+    return stream
+
+
+def stream_record(*trackers: Record) -> Record:
+    """Return the record of a stream through one of some trackers."""
+    return Record(
+        BufferedTracker,
+        {"tracker": OneOf(trackers), "buffer": tracker_records.BUFFER},
+        _stream,
+        taken=lambda stream: {"tracker": stream.tracker, "buffer": stream.buffer},
+        rules=stream_rules,
+        guard=lambda stream: stream._lock,
+    )

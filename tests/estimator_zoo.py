@@ -1,0 +1,127 @@
+"""One small example of everything that can be saved, in several states of its life."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from streamchi2 import (
+    ExpChi2Classifier,
+    ExpChi2PCA,
+    ExpChi2Regressor,
+    ExpChi2Sampler,
+    LogHistogram,
+)
+from streamchi2.adaptive_map import AdaptiveMap, Schedule
+from streamchi2.estimators.streaming_pca import StreamingPCA
+from streamchi2.estimators.streaming_ridge import StreamingRidge
+from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.mapped_moments import MappedMoments
+from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.trackers.class_moments import ClassMoments
+from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.trackers.moments import Moments
+from streamchi2.trackers.reservoir import Reservoir
+
+N_ROWS, WIDTH = 360, 5
+ROWS = np.random.default_rng(0).dirichlet(np.ones(WIDTH), size=N_ROWS)
+ROWS[::7, 1] = 0.0
+CODES = np.random.default_rng(1).integers(0, 3, N_ROWS)
+WORDS = np.array(["ham", "spam", "eggs"])[CODES]
+NUMBERS = np.sin(6 * ROWS[:, 0]) + ROWS[:, 1]
+WEIGHTS = np.random.default_rng(2).uniform(0.5, 2.0, N_ROWS)
+for shared in (ROWS, CODES, WORDS, NUMBERS, WEIGHTS):
+    shared.flags.writeable = False
+
+# Constructor and targets of every estimator; None where it takes none.
+ESTIMATORS = {
+    "sampler": (lambda: ExpChi2Sampler(16, random_state=0), None),
+    "gaussian sampler": (
+        lambda: ExpChi2Sampler(
+            12, basis="gaussian", series="vz", dof=1.5, n_slots=32, half_life=90, random_state=3
+        ),
+        None,
+    ),
+    "cosine sampler": (
+        lambda: ExpChi2Sampler(12, basis="cosine", series="chebyshev", dtype="float64"),
+        None,
+    ),
+    "pca": (lambda: ExpChi2PCA(16, n_pca=4, half_life=200.5, random_state=0), None),
+    "classifier": (lambda: ExpChi2Classifier(16, n_pca=0.9, random_state=0), WORDS),
+    "fading classifier": (
+        lambda: ExpChi2Classifier(16, calibrate="quantile", half_life=50, random_state=0),
+        CODES,
+    ),
+    "regressor": (lambda: ExpChi2Regressor(16, penalty="lasso", alpha=0.01), NUMBERS),
+    "regressor of two": (
+        lambda: ExpChi2Regressor(16, n_jobs=2, random_state=0),
+        np.column_stack([NUMBERS, -NUMBERS]),
+    ),
+    "streaming pca": (lambda: StreamingPCA(2), None),
+    "warm pca": (lambda: StreamingPCA(2, solver="warm", half_life=80), None),
+    "ridge": (lambda: StreamingRidge(alpha="gcv", half_life=70), NUMBERS),
+    "elastic net": (
+        lambda: StreamingRidge(alpha=0.01, penalty="elastic_net"),
+        NUMBERS[:, None],
+    ),
+    "ridge classifier": (StreamingRidgeClassifier, CODES > 0),
+    "ridge classifier of words": (lambda: StreamingRidgeClassifier(alpha="gcv"), WORDS),
+}
+
+
+def learn(estimator, targets, start, stop, weighted=False):
+    """Let an estimator learn rows ``start`` to ``stop``."""
+    arguments = [] if targets is None else [targets[start:stop]]
+    weights = {"sample_weight": WEIGHTS[start:stop]} if weighted else {}
+    return estimator.partial_fit(ROWS[start:stop], *arguments, **weights)
+
+
+def estimator_after(name, n_rows, *, weighted=False):
+    """Return an estimator that has learnt the first rows."""
+    make, targets = ESTIMATORS[name]
+    return learn(make(), targets, 0, n_rows, weighted) if n_rows else make()
+
+
+def answers(estimator, rows=ROWS[:20]):
+    """Return whatever an estimator says about rows."""
+    if hasattr(estimator, "decision_function"):
+        return estimator.decision_function(rows)
+    return estimator.predict(rows) if hasattr(estimator, "predict") else estimator.transform(rows)
+
+
+def _stream_of_map():
+    stream = BufferedTracker(_map(), Schedule(None).boundaries())
+    return stream.update(sparse.csr_array(ROWS[:100]), weights=WEIGHTS[:100])
+
+
+def _map():
+    settings = ExpChi2Sampler(8)._map_settings(WIDTH, 4)
+    return AdaptiveMap(settings)
+
+
+def _reservoir():
+    reservoir = Reservoir(7, 3, half_life=20.0)
+    reservoir.absorb(ROWS[:50], WEIGHTS[:50], WORDS[:50])
+    return reservoir
+
+
+TRACKERS = {
+    "empty histogram": LogHistogram,
+    "histogram": lambda: LogHistogram().update(ROWS),
+    "weighted histogram": lambda: LogHistogram(16).update(ROWS, WEIGHTS),
+    "fading histogram": lambda: LogHistogram(half_life=3).update(ROWS),
+    "reservoir": _reservoir,
+    "empty reservoir": lambda: Reservoir(5, 0),
+    "moments": lambda: Moments(WIDTH, half_life=9).update(ROWS),
+    "empty moments": lambda: Moments(3),
+    "target moments": lambda: TargetMoments(WIDTH, 1).update(ROWS, NUMBERS[:, None]),
+    "class moments": lambda: ClassMoments(WIDTH).update(ROWS, WORDS, weights=WEIGHTS),
+    "announced classes": lambda: ClassMoments(2, classes=np.array([False, True])),
+    "map": lambda: _map().update(ROWS[:64]),
+    "feature map": lambda: _map().update(ROWS[:64]).recipe,
+    "mapped moments": lambda: MappedMoments(_map(), TargetMoments(8, 1)).update(
+        ROWS[:64], NUMBERS[:64, None]
+    ),
+    "stream of a map": _stream_of_map,
+    "stream of moments": lambda: BufferedTracker(Moments(WIDTH)).update(ROWS[:9]),
+}
