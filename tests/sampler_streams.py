@@ -1,0 +1,43 @@
+"""Streams for the tests of the sampler, and what it means that two samplers are the same."""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from streamchi2 import ExpChi2Sampler
+
+SEEDED = {"n_components": 64, "n_terms": 3, "random_state": 0}
+
+
+def stream(n_rows, *, seed=0, width=5, growth=1.0):
+    """Rows whose scale grows along the stream, so that k has to follow."""
+    rows = np.random.default_rng(seed).gamma(0.5, size=(n_rows, width))
+    return rows * np.linspace(1.0, growth, n_rows)[:, None]
+
+
+def fed(rows, cuts=(), weights=None, **words):
+    sampler = ExpChi2Sampler(**{**SEEDED, **words})
+    for start, stop in pairwise([0, *cuts, rows.shape[0]]):
+        if start < stop:
+            part = None if weights is None else weights[start:stop]
+            sampler.partial_fit(rows[start:stop], sample_weight=part)
+    return sampler
+
+
+def assert_same_state(left, right):
+    assert left._recipe == right._recipe
+    assert left.transports_ == right.transports_
+    assert left.input_histogram_ == right.input_histogram_
+    assert left._stream.buffer == right._stream.buffer
+    samples = [side._map.sample for side in (left, right)]
+    assert_array_equal(samples[0].scores, samples[1].scores)
+    assert_array_equal(samples[0].rows.toarray(), samples[1].rows.toarray())
+
+
+WAYS = {
+    "plain": {},
+    "narrow": {"n_terms": 2, "n_components": 4000, "beta": 1.0},
+    "fading": {"half_life": 800.0, "n_terms": 2},
+    "folded": {"n_slots": 16, "basis": "gaussian"},
+}
