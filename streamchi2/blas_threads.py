@@ -20,7 +20,8 @@ class OneBlasThread:
 
     The number belongs to the process. Everyone who comes in sets it, and everyone who leaves lifts
     it to what the first one found: lifting it to what one has found oneself, as threadpoolctl
-    does, makes the limit permanent where callers overlap.
+    does, makes the limit permanent where callers overlap. Whoever comes in again while inside
+    changes nothing by leaving.
 
     >>> with one_blas_thread:
     ...     max(library.num_threads for library in _blas())
@@ -31,8 +32,12 @@ class OneBlasThread:
         self._lock = threading.Lock()
         self._n_inside = 0
         self._before: list[tuple[Any, int]] = []
+        self._own = threading.local()  # how often the present thread is inside
 
     def __enter__(self) -> None:
+        self._own.depth = getattr(self._own, "depth", 0) + 1
+        if self._own.depth > 1:
+            return
         with self._lock:
             if self._n_inside == 0:
                 self._before = [(library, library.num_threads) for library in _blas()]
@@ -41,6 +46,9 @@ class OneBlasThread:
                 library.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
+        self._own.depth -= 1
+        if self._own.depth:
+            return
         with self._lock:
             self._n_inside -= 1
             self.lift()

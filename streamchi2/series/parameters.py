@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import ellipj, ellipkm1
 
 from streamchi2.batch import as_positive_float, as_positive_int
+from streamchi2.blas_threads import one_blas_thread
 from streamchi2.series.predicted_error import bins_and_shares, predicted_error
 from streamchi2.series.series import checked_range, harmonic_mean
 from streamchi2.trackers.log_histogram import LogHistogram
@@ -145,10 +146,11 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
     bounds = [(np.log(centres[0] / scale), 0.0)] * n_terms
     for start in starts:
         if np.isfinite(problem(start)[0]):
-            found = minimize(
-                problem, start, jac=True, method="L-BFGS-B", bounds=bounds,
-                options={"maxiter": 200},
-            )  # fmt: skip
+            with one_blas_thread:  # its matrices have a dozen rows, threads only wait
+                found = minimize(
+                    problem, start, jac=True, method="L-BFGS-B", bounds=bounds,
+                    options={"maxiter": 200},
+                )  # fmt: skip
             candidates.append(found.x)
     best = min(candidates, key=lambda logs: problem(logs)[0])
     return np.sort(scale * np.exp(best))[::-1]

@@ -1,0 +1,7 @@
+"""Estimators for river pipelines: dict rows, frames of any eager backend, one row at a time."""
+
+from streamchi2.river.classifier import ExpChi2Classifier
+from streamchi2.river.regressor import ExpChi2Regressor
+from streamchi2.river.sampler import ExpChi2Sampler
+
+__all__ = ["ExpChi2Classifier", "ExpChi2Regressor", "ExpChi2Sampler"]

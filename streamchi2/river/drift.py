@@ -1,0 +1,55 @@
+"""Watching a model's own errors for a change, with any detector of river's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, drift
+
+
+class DriftEvent(NamedTuple):
+    """A change that was found: at which row, where it was acted upon, and what was done."""
+
+    found_at: int  # number of rows up to and with the one whose error raised the alarm
+    acted_at: int  # the next refresh
+    memory: float  # what the past counts since then
+
+
+def as_detector(detector: Any) -> Any:
+    """Return a detector of one's own: None, ADWIN by name, or a clone of the one given.
+
+    >>> as_detector("adwin")
+    ADWIN (
+      delta=0.002
+      clock=32
+      max_buckets=5
+      min_window_length=5
+      grace_period=10
+    )
+    """
+    if detector is None:
+        return None
+    if isinstance(detector, str) and detector == "adwin":
+        return drift.ADWIN()  # type: ignore[no-untyped-call]
+    if isinstance(detector, base.DriftDetector | base.BinaryDriftDetector):
+        return detector.clone()
+    raise ValueError(
+        f"drift_detector must be None, 'adwin' or a drift detector of river's, got {detector!r}"
+    )
+
+
+def first_alarm(detector: Any, errors: NDArray[np.bool_]) -> int | None:
+    """Feed errors in order; return the number of rows up to the first alarm, or None.
+
+    >>> detector = drift.ADWIN()
+    >>> first_alarm(detector, np.repeat([False, True], 200))
+    224
+    """
+    alarm = None
+    for row, error in enumerate(errors.tolist()):
+        detector.update(error)
+        if alarm is None and detector.drift_detected:
+            alarm = row + 1
+    return alarm

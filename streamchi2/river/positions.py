@@ -1,0 +1,70 @@
+"""Where a stream is cut: positions at which rows are absorbed and the model is solved again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamchi2.adaptive_map import Schedule
+from streamchi2.trackers.row_buffer import Boundaries
+
+PROVISIONAL = (1, 4, 16)  # where a map is drawn up from the few rows there are
+
+
+@dataclass(frozen=True)
+class RefreshPositions(Boundaries):
+    """Positions that grow by three to six per cent, by no more than ``longest`` rows.
+
+    The step is the power of two next below a sixteenth of the position, and positions are its
+    multiples: they depend on nothing but where the stream stands, merged or not.
+
+    Parameters
+    ----------
+    positions, periods
+        Further positions, and those of multiples.
+    longest : int, default=1024
+        Longest step, a power of two.
+
+    Examples
+    --------
+    >>> positions = RefreshPositions()
+    >>> [positions.after(position) for position in (0, 1, 31, 32, 100, 1000, 1024, 60000)]
+    [1, 2, 32, 34, 104, 1024, 1088, 60416]
+    """
+
+    longest: int = 1024
+
+    def after(self, position: int) -> int:
+        """Return the first refresh beyond ``position``."""
+        step = min(self.longest, 1 << max(0, position.bit_length() - 5))
+        return min((position // step + 1) * step, super().after(position))
+
+
+@dataclass(frozen=True)
+class MomentPositions(Boundaries):
+    """Where moments are brought up to date: seldom while they are not needed, then every refresh.
+
+    Parameters
+    ----------
+    refreshes : RefreshPositions
+        Where the model is solved.
+    first : int
+        Rows from which the model is solved from moments.
+    """
+
+    refreshes: RefreshPositions = RefreshPositions()
+    first: int = 1
+
+    def after(self, position: int) -> int:
+        """Return the first position of either kind beyond ``position``."""
+        return min(super().after(position), self.refreshes.after(max(position, self.first - 1)))
+
+
+def refresh_positions(half_life: float | None, *, longest: int = 1024) -> RefreshPositions:
+    """Return the refreshes of a stream, which include all positions at which k is estimated.
+
+    With a half-life a step is at most an eighth of it.
+    """
+    fixed = Schedule(half_life).boundaries()
+    if half_life is not None:
+        longest = min(longest, 1 << max(0, int(half_life / 8).bit_length() - 1))
+    return RefreshPositions(fixed.positions, fixed.periods, longest)
