@@ -71,6 +71,20 @@ def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:
     return features
 
 
+def as_features(X: ArrayLike, *, name: str = "X") -> Floats:
+    """Return ``X`` as dense finite features of any sign, shape (n, d).
+
+    >>> as_features([[1, -2]])
+    array([[ 1., -2.]])
+    """
+    if sparse.issparse(X):
+        raise TypeError(f"{name} must be dense, got a sparse matrix; use toarray()")
+    features = _as_floats(X, name=name, object_numbers=True)
+    _refuse_values(features, name=name, negative=True)
+    assert isinstance(features, np.ndarray)
+    return features
+
+
 def as_weights(
     sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
 ) -> NDArray[np.float64] | None:

@@ -77,6 +77,8 @@ class MapSettings:
             VZSeries(self.n_terms, period=10.0)  # refuses even numbers
         if self.n_slots is not None:
             _number_or_word(self.n_slots, "auto", as_positive_int, name="n_slots")
+            if not isinstance(self.n_slots, str):
+                Slots(int(self.n_slots), seed=0)  # refuses too many
         if not isinstance(self.adapt, bool | np.bool_):
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
         LogHistogram(half_life=self.half_life)

@@ -28,9 +28,11 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     _refuse_length(labels, n_rows)
     if labels.dtype.kind == "O":
         labels = _labels_of_objects(labels)
+    if labels.dtype.kind == "T":
+        labels = labels.astype(str)  # strings of any length have no place in a structured array
     if labels.dtype.kind == "f":
         _refuse_not_finite(labels[:, None])
-    if labels.dtype.kind not in "biufUT":
+    if labels.dtype.kind not in "biufU":
         raise TypeError(f"y must hold words or numbers, got dtype {labels.dtype}")
     _refuse_continuous(labels)
     return labels
@@ -67,6 +69,8 @@ def as_declared_classes(classes: Any) -> NDArray[Any]:
     >>> as_declared_classes([2, 0, 1])
     array([0, 1, 2])
     """
+    if not len(classes):
+        raise ValueError("classes must hold at least one label, got none")
     declared: NDArray[Any] = np.unique(as_labels(None, classes, len(classes)))
     if declared.size != len(classes):
         raise ValueError(f"classes must be distinct, got {list(classes)!r}")

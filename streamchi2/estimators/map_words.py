@@ -113,6 +113,7 @@ class MapWords:
     def _check_unchanged(self: Any, settings: MapSettings) -> None:
         """Refuse constructor words that were changed in the middle of a stream."""
         seed = settings.seed
+        check_random_state(self.random_state)  # refuses nonsense, draws nothing
         if isinstance(self.random_state, Integral):
             seed = _drawn_seed(self.random_state)
         present = self._map_settings(settings.n_features, seed)

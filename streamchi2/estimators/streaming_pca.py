@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import Floats, as_choice, as_positive_int, record_columns
+from streamchi2.batch import Floats, as_choice, as_features, as_positive_int, record_columns
 from streamchi2.estimators.lazy_solution import LazySolution
 from streamchi2.estimators.stream_learner import StreamLearner
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
@@ -144,8 +144,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows of principal components in the original coordinates, shape (n, d)."""
         found = self._found()
-        scores = np.asarray(X, np.float64)
-        if scores.ndim != 2 or scores.shape[1] != found.variance.size:
+        scores = as_features(X).astype(np.float64, copy=False)
+        if scores.shape[1] != found.variance.size:
             raise ValueError(
                 f"X must have {found.variance.size} columns, one a component, got shape "
                 f"{scores.shape}"
