@@ -26,10 +26,8 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         y = np.asarray(y, dtype=object)  # numpy alone would turn ["ham", 1] into words
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     _refuse_length(labels, n_rows)
-    if labels.dtype.kind == "O":
-        labels = _labels_of_objects(labels)
-    if labels.dtype.kind == "T":
-        labels = labels.astype(str)  # strings of any length have no place in a structured array
+    if labels.dtype.kind in "OT":  # strings of any length have no place in a structured array
+        labels = _labels_of_objects(labels.astype(object))
     if labels.dtype.kind == "f":
         _refuse_not_finite(labels[:, None])
     if labels.dtype.kind not in "biufU":
