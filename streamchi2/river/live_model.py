@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,9 @@ class LiveModel:
     @cached_property
     def _rows(self) -> NDArray[np.float64]:
         return np.ascontiguousarray(self.linear.coef.T)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def label(self, scores: NDArray[np.float64]) -> Any:
         """Return the label with the highest score."""

@@ -93,9 +93,7 @@ class DualRidge:
             solved = cho_solve((self._factor, True), known, check_finite=False)
         except LinAlgError:  # alpha is below the rounding errors of the Gram matrix
             self._alpha = np.nan
-            values, vectors = np.linalg.eigh(rows @ rows.T)
-            raised = np.maximum(values, 0.0) + alpha
-            solved = vectors @ ((vectors.T @ known) / raised[:, None])
+            return self._least_norm(targets, alpha)
         intercept = (roots @ solved[:, :-1]) / (roots @ solved[:, -1])
         coef = rows.T @ (solved[:, :-1] - np.outer(solved[:, -1], intercept))
         # Kernel features are no longer than one: scores need no centre to keep their digits.
@@ -118,6 +116,23 @@ class DualRidge:
         grown[before:, before:] = cholesky(fresh, lower=True, check_finite=False)
         self._factor, self._alpha = grown, alpha
 
+    def _least_norm(self, targets: NDArray[np.float64], alpha: float) -> LinearModel:
+        """Return the model without the directions in which rows differ by rounding alone."""
+        (rows, mean), (answers, target_mean) = map(self._centred, (self.features, targets))
+        eigenvalues, vectors = np.linalg.eigh(rows @ rows.T)
+        size = float(self.weights @ np.square(self.features).sum(axis=1))
+        kept = eigenvalues > self.n_rows * np.finfo(np.float64).eps * size
+        vectors, raised = vectors[:, kept], eigenvalues[kept] + alpha
+        coef = rows.T @ (vectors @ ((vectors.T @ answers) / raised[:, None]))
+        return LinearModel(coef, target_mean - mean @ coef, np.zeros(mean.size), alpha)
+
+    def _centred(
+        self, columns: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weighted deviations from the weighted mean, and that mean."""
+        mean = self.weights @ columns / self.weights.sum()
+        return np.sqrt(self.weights)[:, None] * (columns - mean), mean
+
     def audit(
         self, targets: NDArray[np.float64], alpha: float | None
     ) -> tuple[float, NDArray[np.float64]]:
@@ -132,8 +147,8 @@ class DualRidge:
         O(n^3), some ten times a factorisation.
         """
         total, roots = float(self.weights.sum()), np.sqrt(self.weights)[:, None]
-        mean, target_mean = (self.weights @ part / total for part in (self.features, targets))
-        rows, answers = roots * (self.features - mean), roots * (targets - target_mean)
+        rows, _ = self._centred(self.features)
+        answers, target_mean = self._centred(targets)
         eigenvalues, vectors = np.linalg.eigh(rows @ rows.T)
         eigenvalues = np.maximum(eigenvalues, 0.0)
         turned = vectors.T @ answers

@@ -1,0 +1,68 @@
+"""Small streams of named rows for the tests of the river estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from river import base
+
+from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+
+Rows = list[dict[Any, float]]
+
+
+def histograms(n_rows: int, seed: int = 0) -> tuple[Rows, list[str], list[float]]:
+    """Shares of eight colours, a label that depends on them, and a number."""
+    random = np.random.default_rng(seed)
+    centres = random.dirichlet(np.ones(8), size=3)
+    codes = random.integers(0, 3, n_rows)
+    shares = np.array([random.dirichlet(20 * centres[code] + 0.1) for code in codes])
+    shares[random.random(shares.shape) < 0.2] = 0.0
+    rows = [{f"colour {i}": value for i, value in enumerate(row)} for row in shares.tolist()]
+    labels = [("ash", "birch", "cedar")[code] for code in codes]
+    return rows, labels, (3.0 * shares[:, 0] + np.sin(7.0 * shares[:, 1])).tolist()
+
+
+def learnt(model: base.Estimator, rows: Rows, targets: list[Any] | None = None) -> Any:
+    """Return the model after one row at a time."""
+    for i, row in enumerate(rows):
+        if targets is None:
+            model.learn_one(row)
+        else:
+            model.learn_one(row, targets[i])
+    return model
+
+
+def state_of(model: Any) -> tuple[Any, ...]:
+    """Everything that decides what a model says next, for comparisons bit for bit."""
+    stream = model._stream
+    if isinstance(model, ExpChi2Sampler):
+        return stream.recipe, stream.n_rows, stream.adaptive.histogram, stream.adaptive.transports
+    linear = stream.model.linear
+    return (
+        stream.recipe,
+        stream.n_rows,
+        stream.adaptive.histogram,
+        stream.adaptive.transports,
+        linear.coef.tobytes(),
+        linear.intercept.tobytes(),
+        stream.model.labels,
+        stream.model.sharpness,
+        linear.alpha,
+        stream.tracker.tracker.labelled,
+        getattr(model, "drift_events_", None),
+    )
+
+
+MODELS = {
+    "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3),
+    "dual classifier": lambda: ExpChi2Classifier(n_components=700, seed=3),
+    "fading classifier": lambda: ExpChi2Classifier(n_components=96, seed=3, half_life=130.0),
+    "watching classifier": lambda: ExpChi2Classifier(
+        n_components=400, seed=3, drift_detector="adwin"
+    ),
+    "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3),
+    "fading dual regressor": lambda: ExpChi2Regressor(n_components=700, seed=3, half_life=99.0),
+    "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
+}

@@ -1,0 +1,126 @@
+"""Dict rows: names, zeros, keys that come and go, and what is refused without a trace."""
+
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from named_streams import histograms, learnt
+
+from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.river.named_rows import NamedRows, column_of_key
+
+ROWS, LABELS, NUMBERS = histograms(200)
+
+
+def test_a_missing_key_is_a_zero_and_order_does_not_matter():
+    plain = learnt(ExpChi2Classifier(64, seed=0), ROWS, LABELS)
+    shuffled = [
+        {key: row[key] for key in reversed(row) if row[key] != 0.0} | {"never": 0.0} for row in ROWS
+    ]
+    other = learnt(ExpChi2Classifier(64, seed=0), shuffled, LABELS)
+    assert plain.predict_proba_one(ROWS[0]) == other.predict_proba_one(shuffled[0])
+
+
+def test_a_key_that_appears_late_costs_nothing_that_was_learnt():
+    plain = learnt(ExpChi2Classifier(64, seed=0), ROWS, LABELS)
+    before = plain.predict_proba_one(ROWS[3])
+    assert plain.predict_proba_one({**ROWS[3], "late": 0.0}) == before
+    assert plain.predict_proba_one({**ROWS[3], "late": 1e-9}) == pytest.approx(before, abs=1e-3)
+
+
+def test_any_number_is_welcome():
+    reader = NamedRows()
+    kinds = [1, 1.0, True, np.float32(1), np.int8(1), np.bool_(True), Fraction(1), np.uint64(1)]
+    assert {reader.read({"a": one}).values[0] for one in kinds} == {1.0}
+    assert reader.read({}).values.size == 0
+
+
+def test_keys_are_known_by_type_and_text():
+    keys = [1, "1", ("1",), ("a", "b"), None, b"1", 1.5, "int 1"]
+    assert len({column_of_key(key) for key in keys}) == len(keys)
+    assert column_of_key(np.str_("a")) == column_of_key("a")
+    assert column_of_key(True) == column_of_key(np.int64(1)) == column_of_key(1.0)
+    with pytest.raises(TypeError, match="keys must be names"):
+        column_of_key(object())
+
+
+BAD_ROWS = [
+    ({"a": 1.0, "b": None}, TypeError, "None at key 'b'"),
+    ({"a": "1"}, TypeError, "'1' at key 'a'"),
+    ({"a": Decimal(1)}, TypeError, "key 'a'"),
+    ({"a": np.ones(2)}, TypeError, "key 'a'"),
+    ({"a": 1j}, TypeError, "key 'a'"),
+    ({"b": 1.0, "a": float("nan")}, ValueError, "nan at key 'a'"),
+    ({"a": -0.5}, ValueError, "-0.5 at key 'a'"),
+    ({7: np.inf}, ValueError, "inf.* at key 7"),
+    ({frozenset(): 1.0}, TypeError, "keys must be names"),
+    ([1.0], TypeError, "must be a dict"),
+]
+
+
+@pytest.mark.parametrize(("row", "error", "match"), BAD_ROWS)
+def test_bad_rows_are_refused_by_key_and_leave_no_trace(row, error, match):
+    for model in (ExpChi2Classifier(64, seed=0), ExpChi2Regressor(64, seed=0)):
+        learnt(model, ROWS[:70], NUMBERS)
+        before = pickle.dumps(model)
+        for call in (model.predict_one, lambda bad, learn=model.learn_one: learn(bad, 1)):
+            with pytest.raises(error, match=match):
+                call(row)
+        assert pickle.dumps(model) == before
+    sampler = ExpChi2Sampler(64, seed=0)
+    for call in (sampler.learn_one, sampler.transform_one):
+        with pytest.raises(error, match=match):
+            call(row)
+    assert sampler.n_rows_ == 0
+
+
+BAD_CALLS = [
+    (ExpChi2Classifier, {}, {"y": None}, "y must be"),
+    (ExpChi2Classifier, {}, {"y": float("nan")}, "y must be"),
+    (ExpChi2Classifier, {}, {"y": 3}, "one kind"),
+    (ExpChi2Classifier, {}, {"y": "ash", "w": -1.0}, "w must be finite"),
+    (ExpChi2Classifier, {"alpha": "best"}, {"y": "ash"}, "alpha must be"),
+    (ExpChi2Classifier, {"drift_detector": "ddm"}, {"y": "ash"}, "drift_detector must be"),
+    (ExpChi2Classifier, {"drift_memory": 2.0}, {"y": "ash"}, "drift_memory must be"),
+    (ExpChi2Classifier, {"n_slots": None}, {"y": "ash"}, "n_slots must be"),
+    (ExpChi2Classifier, {"seed": -1}, {"y": "ash"}, "seed must be"),
+    (ExpChi2Regressor, {}, {"y": "3"}, "y must be a number"),
+    (ExpChi2Regressor, {}, {"y": np.inf}, "y must be finite"),
+]
+
+
+@pytest.mark.parametrize(("cls", "words", "call", "match"), BAD_CALLS)
+def test_bad_targets_weights_and_words_are_refused(cls, words, call, match):
+    model = cls(**{"n_components": 32, "seed": 0, **words})
+    if not words:
+        learnt(model, ROWS[:5], LABELS if cls is ExpChi2Classifier else NUMBERS)
+    before = pickle.dumps(model)
+    with pytest.raises((TypeError, ValueError), match=match):
+        model.learn_one(ROWS[0], **call)
+    assert pickle.dumps(model) == before
+
+
+def test_a_weight_of_zero_is_no_row_and_weights_count():
+    model, plain = (ExpChi2Regressor(64, seed=0, alpha=1e-3) for _ in range(2))
+    for row, number in zip(ROWS[:100], NUMBERS, strict=False):
+        model.learn_one(row, number, w=3.0)
+        model.learn_one(row, 1e6, w=0.0)
+        plain.learn_one(row, number)
+    assert model.n_rows_ == 100
+    # Three times the weight is a third of the penalty.
+    thirds = learnt(ExpChi2Regressor(64, seed=0, alpha=1e-3 / 3), ROWS[:100], NUMBERS)
+    assert model.predict_one(ROWS[150]) == pytest.approx(thirds.predict_one(ROWS[150]), rel=1e-4)
+    assert model.predict_one(ROWS[150]) != plain.predict_one(ROWS[150])
+
+
+def test_memory_stays_constant_while_the_vocabulary_grows():
+    model = ExpChi2Sampler(16, seed=0, n_terms=3)
+    sizes = []
+    for position in range(6 * 1024):
+        model.learn_one({f"word {position}": 1.0, f"pair {position // 2}": 2.0})
+        if position % 2048 == 2047:
+            sizes.append(model._raw_memory_usage)
+    assert sizes[-1] <= sizes[0] * 1.02
+    assert column_of_key.cache_info().maxsize == 2**16
