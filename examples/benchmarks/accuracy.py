@@ -1,7 +1,7 @@
 """How accurate is learning at linear cost? Against linear models and the exact kernel.
 
-Run with ``python examples/benchmarks/accuracy.py [--quick]``. The whole takes about half an hour
-on two cores, ``--quick`` two minutes. Three questions:
+Run with ``python examples/benchmarks/accuracy.py [--quick]``. The whole takes about eight
+minutes on one core, ``--quick`` one. Three questions:
 
 1. At equal training rows, where do we stand between linear ridge and exact exp-chi2 kernel ridge?
 2. What does a stream of many more rows, which the exact kernel cannot take, add to that?

@@ -188,7 +188,8 @@ class Solution:
         if inner.vectors is not None:
             features = features @ inner.vectors
         codes = np.searchsorted(learnt.classes, inner.sample.targets)
-        one_hot = np.eye(learnt.classes.size)[codes]
+        one_hot = np.zeros((codes.size, learnt.classes.size))  # never classes x classes
+        one_hot[np.arange(codes.size), codes] = 1.0
         shares = own_shares(inner.model, inner.moments, features, exact=linear.penalty == "ridge")
         scores = left_out_scores(inner.model.scores(features), one_hot, shares)
         weights = inner.sample.importance()
