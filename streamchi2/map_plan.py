@@ -85,12 +85,18 @@ class MapSettings:
         as_positive_int(self.n_components, name="n_components")
 
     def check_same(self, other: MapSettings) -> None:
-        """Refuse settings that differ, naming the first difference."""
+        """Refuse to merge with settings that differ, naming the first difference."""
+        if (difference := self.first_difference(other)) is not None:
+            name, mine, theirs = difference
+            raise StateMismatchError(f"{name} must agree to merge, got {mine!r} and {theirs!r}")
+
+    def first_difference(self, other: MapSettings) -> tuple[str, Any, Any] | None:
+        """Return the first word in which two settings differ, with both values, or None."""
         for field in fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if mine != theirs:
-                name = "random_state" if field.name == "seed" else field.name
-                raise StateMismatchError(f"{name} must agree to merge, got {mine!r} and {theirs!r}")
+                return "random_state" if field.name == "seed" else field.name, mine, theirs
+        return None
 
 
 def planned_map(

@@ -117,10 +117,11 @@ class MapWords:
         if isinstance(self.random_state, Integral):
             seed = _drawn_seed(self.random_state)
         present = self._map_settings(settings.n_features, seed)
-        if present != settings:
+        if (difference := present.first_difference(settings)) is not None:
+            name, now, before = difference
             raise ValueError(
-                "parameters must not change between calls of partial_fit, got "
-                f"{present} after {settings}; use fit, or a clone, to start afresh"
+                f"{name} must not change between calls of partial_fit, got {now!r} after "
+                f"{before!r}; use fit, or a clone, to start afresh"
             )
 
 

@@ -123,7 +123,7 @@ def test_bad_words_and_weights_leave_no_trace(estimator, answers):
     for name, values in words.items():
         usual = model.get_params()[name]
         for value in values:
-            with pytest.raises((TypeError, ValueError), match=f"{name}|parameters must not change"):
+            with pytest.raises((TypeError, ValueError), match=name):
                 model.set_params(**{name: value}).partial_fit(*some)
         model.set_params(**{name: usual})
     with pytest.raises(ValueError, match="sample_weight must not be zero for every row"):
