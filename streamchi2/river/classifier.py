@@ -20,7 +20,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     r"""Kernel ridge classification with the exp-chi2 kernel, at linear cost and constant memory.
 
     Rows become features of the kernel (see :class:`ExpChi2Sampler`), least squares on one-hot
-    targets is solved again whenever rows have grown by three to six per cent, and predictions in
+    targets is solved again whenever rows have grown by six to twelve per cent, and predictions in
     between use the last solution.
 
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2

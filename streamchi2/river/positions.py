@@ -12,10 +12,11 @@ PROVISIONAL = (1, 4, 16)  # where a map is drawn up from the few rows there are
 
 @dataclass(frozen=True)
 class RefreshPositions(Boundaries):
-    """Positions that grow by three to six per cent, by no more than ``longest`` rows.
+    """Positions that grow by six to twelve per cent, by no more than ``longest`` rows.
 
-    The step is the power of two next below a sixteenth of the position, and positions are its
-    multiples: they depend on nothing but where the stream stands, merged or not.
+    The step is the power of two next below an eighth of the position, and positions are its
+    multiples: they depend on nothing but where the stream stands, merged or not. Half as many rows
+    between solutions gained no accuracy on digits (.9670 against .9672) at 1.2 times the cost.
 
     Parameters
     ----------
@@ -28,14 +29,14 @@ class RefreshPositions(Boundaries):
     --------
     >>> positions = RefreshPositions()
     >>> [positions.after(position) for position in (0, 1, 31, 32, 100, 1000, 1024, 60000)]
-    [1, 2, 32, 34, 104, 1024, 1088, 60416]
+    [1, 2, 32, 36, 104, 1024, 1152, 60416]
     """
 
     longest: int = 1024
 
     def after(self, position: int) -> int:
         """Return the first refresh beyond ``position``."""
-        step = min(self.longest, 1 << max(0, position.bit_length() - 5))
+        step = min(self.longest, 1 << max(0, position.bit_length() - 4))
         return min((position // step + 1) * step, super().after(position))
 
 

@@ -1,6 +1,6 @@
 """How a model is solved again and again at little cost.
 
-Between two solutions rows grow by a few per cent, so the penalty hardly moves: the equations are
+Between two solutions rows grow by a tenth or less, so the penalty hardly moves: the equations are
 factorised at the present one. Generalised cross-validation and the sharpness of probabilities,
 which cost some ten factorisations, are looked at again when rows have doubled.
 """
@@ -62,7 +62,7 @@ class Refresher:
     def solve(self, moments: MappedMoments, position: int) -> None:
         """Solve from moments."""
         assert moments.labelled is not None
-        summary = moments.labelled.summary()
+        summary = moments.labelled.summary(whole=False)
         due, given = self._audit_is_due(position), None
         if not isinstance(self.alpha, str):
             given = self.alpha

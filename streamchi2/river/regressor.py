@@ -21,7 +21,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
 
     .. math:: \min_w \sum_i (y_i - w^\top z(x_i) - b)^2 + \alpha \lVert w \rVert^2
 
-    The model is solved again whenever rows have grown by three to six per cent; the laws are those
+    The model is solved again whenever rows have grown by six to twelve per cent; the laws are those
     of :class:`ExpChi2Classifier`.
 
     Parameters
@@ -55,7 +55,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
     >>> stream = [(x, np.sin(8 * x[0]) + x[1]) for x in rows]
     >>> model = ExpChi2Regressor(n_components=256, seed=0)
     >>> evaluate.progressive_val_score(stream, model, metrics.R2())
-    R2: 0.76086
+    R2: 0.759399
     """
 
     def __init__(

@@ -127,8 +127,11 @@ class ClassMoments:
             self.features.merge(other.features)
         return self
 
-    def summary(self) -> RegressionMoments:
-        """Return what the solvers read for one-hot targets in the order of ``classes``."""
+    def summary(self, *, whole: bool = True) -> RegressionMoments:
+        """Return what the solvers read for one-hot targets in the order of ``classes``.
+
+        See :meth:`TargetMoments.summary` for ``whole``.
+        """
         features, weights = self.features, self.class_weights
         # Where nothing has been seen every numerator is zero too.
         shares = weights / (features.weight or 1.0)
@@ -136,7 +139,7 @@ class ClassMoments:
         return RegressionMoments(
             features.weight,
             features.mean.copy(),
-            features.scatter(),
+            features.scatter() if whole else features.upper.T,
             shares,
             np.ascontiguousarray(cross),
             weights * (1.0 - shares),

@@ -120,12 +120,16 @@ class TargetMoments:
             self.features.merge(other.features)
         return self
 
-    def summary(self) -> RegressionMoments:
-        """Return what the solvers read, as independent arrays."""
+    def summary(self, *, whole: bool = True) -> RegressionMoments:
+        """Return what the solvers read, as independent arrays.
+
+        With ``whole=False`` the scatter is a view of which only the lower triangle is filled: all
+        that ridge regression reads, and no copy.
+        """
         return RegressionMoments(
             self.features.weight,
             self.features.mean.copy(),
-            self.features.scatter(),
+            self.features.scatter() if whole else self.features.upper.T,
             self.target_mean.copy(),
             self.cross.copy(),
             self.target_scatter.copy(),

@@ -60,7 +60,7 @@ def test_between_two_refreshes_the_last_model_answers():
     before = model.predict_proba_one(ROWS[300])
     learnt(model, ROWS[104:105], LABELS[104:105])
     assert model.predict_proba_one(ROWS[300]) == before
-    learnt(model, ROWS[105:108], LABELS[105:108])  # positions below 128 go in steps of four
+    learnt(model, ROWS[105:112], LABELS[105:112])  # positions below 128 go in steps of eight
     assert model.predict_proba_one(ROWS[300]) != before
 
 
