@@ -95,8 +95,10 @@ class AdaptiveMap:
 
     def update(self, rows: Rows, *, weights: NDArray[np.float64] | None = None) -> Self:
         """Absorb one block of checked rows of positive weight, and adapt if that is due."""
-        self.absorb(rows, weights)
-        self.reconsider()
+        twin = self.copy()  # so that a failure half-way leaves no trace
+        twin.absorb(rows, weights)
+        twin.reconsider()
+        self.__dict__.update(twin.__dict__)
         return self
 
     def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> FeatureMap:

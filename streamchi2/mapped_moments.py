@@ -67,28 +67,32 @@ class MappedMoments:
         Targets are class labels as made by :func:`with_labels`, or numbers of shape
         (n, n_targets) with NaN for rows without.
         """
-        recipe = self.map.absorb(rows, weights)
+        # All that may fail works on copies, which share what is large; the moments come last.
+        adaptive = self.map.copy()
+        recipe = adaptive.absorb(rows, weights)
         features = recipe.transform(rows, n_jobs=self.n_jobs)
-        if rows.shape[0] <= _FEW_ROWS:
-            features = features.astype(np.float64, copy=False)
+        adaptive.reconsider()
         n_rows, half_life = int(rows.shape[0]), self.map.settings.half_life
+        if n_rows <= _FEW_ROWS:
+            features = features.astype(np.float64, copy=False)
+        known = _has_target(targets, n_rows)
+        sample = None if self.sample is None else self.sample.copy()
+        if sample is not None and targets is not None and known.any():
+            sample.absorb(rows[known], _chosen(weights, known), targets["label"][known])
         present = weights
         if half_life is not None:
             present = faded_weights(n_rows, weights, half_life)
             for tracker in (self.labelled, self.unlabelled):
                 if tracker is not None:
                     tracker.fade(fading(n_rows, half_life))
-        known = _has_target(targets, n_rows)
         if known.any():
             assert targets is not None
             self._learn(_chosen(features, known), targets[known], _chosen(present, known))
-            if self.sample is not None:
-                self.sample.absorb(rows[known], _chosen(weights, known), targets["label"][known])
         if not known.all():
             if self.unlabelled is None:
                 self.unlabelled = Moments(recipe.n_components)
             self.unlabelled.update(_chosen(features, ~known), weights=_chosen(present, ~known))
-        self.map.reconsider()
+        self.map, self.sample = adaptive, sample
         return self
 
     def _learn(

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap, Schedule
-from streamchi2.batch import Floats, Rows, as_estimator_rows, record_columns
+from streamchi2.batch import Floats, Rows, as_estimator_rows
 from streamchi2.estimators.linear_words import checked_words
 from streamchi2.estimators.map_words import MapWords
 from streamchi2.estimators.solution import LearnerWords, Learnt, Solution
@@ -83,13 +83,7 @@ class MappedLearner(MapWords, StreamLearner):
         else:
             stream = self._stream
         stream.tracker.n_jobs = self.n_jobs
-        stream.update(rows, targets, weights=weights)
-        if first:
-            record_columns(self, X)
-        self.__dict__.update(words)
-        self._stream = stream
-        self._solution = self._new_solution(stream)
-        return self
+        return self._absorbed(stream, rows, targets, weights, first=X if first else None, **words)
 
     def _features(self, X: Any, recipe: FeatureMap) -> Floats:
         rows = as_estimator_rows(self, X, reset=False)

@@ -18,6 +18,7 @@ from streamchi2.adaptive_map import AdaptiveMap, Schedule
 from streamchi2.batch import Floats, Rows, as_estimator_rows, as_weights, record_columns
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.map_words import MapWords, Reading
+from streamchi2.interrupts import deferred_interrupts
 from streamchi2.row_blocks import n_workers
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 
@@ -170,13 +171,17 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
                 raise ValueError("sample_weight must not be zero for every row of the first batch")
             tracker = self._first_map(int(rows.shape[1]))
             stream = BufferedTracker(tracker, Schedule(self.half_life).boundaries())
-            stream.update(rows, weights=weights)
-            record_columns(self, X)
-            self._stream = stream
-        else:
-            self._check_unchanged(self._stream.tracker.settings)
-            self._stream.update(rows, weights=weights)
-        self._reading = Reading(self._stream)
+            with deferred_interrupts():
+                stream.update(rows, weights=weights)
+                record_columns(self, X)
+                self._stream, self._reading = stream, Reading(stream)
+            return self
+        self._check_unchanged(self._stream.tracker.settings)
+        with self._stream.lock, deferred_interrupts():
+            try:
+                self._stream.update(rows, weights=weights)
+            finally:  # blocks absorbed before an interrupt stay absorbed
+                self._reading = Reading(self._stream)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -232,11 +237,14 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
             return self
         if not hasattr(self, "_stream"):
             _check_same_words(self, other)
-            self._stream = other._stream.copy()
-            self._copy_columns(other)
-        else:
+            with deferred_interrupts():
+                self._stream = other._stream.copy()
+                self._copy_columns(other)
+                self._reading = Reading(self._stream)
+            return self
+        with self._stream.lock, deferred_interrupts():
             self._stream.merge(other._stream)
-        self._reading = Reading(self._stream)
+            self._reading = Reading(self._stream)
         return self
 
     def _copy_columns(self, other: Self) -> None:

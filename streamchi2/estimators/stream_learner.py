@@ -8,8 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from streamchi2.batch import Floats, as_estimator_features, as_positive_float, as_weights
+from streamchi2.batch import (
+    Floats,
+    Rows,
+    as_estimator_features,
+    as_positive_float,
+    as_weights,
+    record_columns,
+)
 from streamchi2.errors import StateMismatchError
+from streamchi2.interrupts import deferred_interrupts
 from streamchi2.targets import refuse_huge
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 
@@ -53,17 +61,49 @@ class StreamLearner(BaseEstimator):
             return self
         if self.__sklearn_is_fitted__():
             self._check_columns(other)
-            words = self._merged_words(other)
-            self._stream.merge(other._stream)
+            words, stream = self._merged_words(other), self._stream
+            with stream.lock, deferred_interrupts():
+                stream.merge(other._stream)
+                self._swap_in(stream, words)
         else:
-            stream, words = other._stream.copy(), other._words_of_stream()
-            for name in _COLUMNS:
-                if hasattr(other, name):
-                    setattr(self, name, getattr(other, name))
-            self._stream = stream
-        self.__dict__.update(words)
-        self._solution = self._new_solution(self._stream)
+            columns = {name: getattr(other, name) for name in _COLUMNS if hasattr(other, name)}
+            with deferred_interrupts():
+                self._swap_in(other._stream.copy(), other._words_of_stream() | columns)
         return self
+
+    def _absorbed(
+        self,
+        stream: BufferedTracker[Any],
+        rows: Rows,
+        targets: NDArray[Any] | None,
+        weights: NDArray[np.float64] | None,
+        *,
+        first: Any,
+        **words: Any,
+    ) -> Self:
+        """Feed a checked batch to a stream, and swap in all that follows from it.
+
+        ``first`` is the batch as the user gave it where it is the first one, else None; ``words``
+        are attributes to set. Other threads, and whoever catches a KeyboardInterrupt, see an
+        estimator that has learnt all of the batch, none of it or, of a later batch, whole blocks.
+        """
+        before = stream.n_rows
+        with stream.lock, deferred_interrupts():
+            try:
+                stream.update(rows, targets, weights=weights)
+            except BaseException:
+                if first is None and stream.n_rows > before:
+                    self._swap_in(stream, words)
+                raise
+            if first is not None:
+                record_columns(self, first)
+            self._swap_in(stream, words)
+        return self
+
+    def _swap_in(self, stream: BufferedTracker[Any], words: dict[str, Any]) -> None:
+        self.__dict__.update(words)
+        solution = self._new_solution(stream)
+        self._stream, self._solution = stream, solution
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import Floats, as_choice, as_features, as_positive_int, record_columns
+from streamchi2.batch import Floats, as_choice, as_features, as_positive_int
 from streamchi2.estimators.lazy_solution import LazySolution
 from streamchi2.estimators.stream_learner import StreamLearner
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
@@ -187,17 +187,12 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
         half_life = self._checked_half_life(first=first)
         as_choice(self.solver, ("exact", "warm"), name="solver")
         _checked_number(self.n_components, features.shape[1])
-        if first:
-            stream = BufferedTracker(Moments(features.shape[1], half_life=half_life))
-            stream.update(features, weights=weights)
-            solution = self._new_solution(stream)
-            record_columns(self, X)
-            self._stream = stream
-        else:
-            self._stream.update(features, weights=weights)
-            solution = self._new_solution(self._stream)
-        self._solution = solution
-        return self
+        stream = (
+            BufferedTracker(Moments(features.shape[1], half_life=half_life))
+            if first
+            else self._stream
+        )
+        return self._absorbed(stream, features, None, weights, first=X if first else None)
 
     def _new_solution(self, stream: BufferedTracker[Moments]) -> LazySolution[Components]:
         number = _checked_number(self.n_components, stream.tracker.n_features)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from streamchi2.batch import record_columns
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.linear_words import LinearLearner
 from streamchi2.targets import as_numbers, refuse_huge
@@ -150,12 +149,9 @@ class StreamingRidge(RegressorMixin, LinearLearner):
         if not first and (flat, targets.shape[1]) != (self._flat_targets, stream.tracker.n_targets):
             shape = "(n,)" if self._flat_targets else f"(n, {stream.tracker.n_targets})"
             raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
-        solution = self._new_solution(stream)  # checks the words, solves nothing
-        stream.update(features, targets, weights=weights)
-        if first:
-            record_columns(self, X)
-        self._stream, self._flat_targets, self._solution = stream, flat, solution
-        return self
+        self._checked_words()
+        new = X if first else None
+        return self._absorbed(stream, features, targets, weights, first=new, _flat_targets=flat)
 
     def _stream_for(
         self, n_features: int, n_targets: int, half_life: float | None, *, first: bool

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import record_columns
 from streamchi2.estimators.known_classes import KnownClasses
 from streamchi2.estimators.linear_words import LinearLearner
 from streamchi2.targets import as_labels
@@ -182,15 +181,14 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
             if first
             else self._stream
         )
-        solution = self._new_solution(stream)  # checks the words, solves nothing
-        stream.update(features, labels, weights=weights)
-        if known.complete:
-            stream.tracker.announce(known.labels)
-        if first:
-            record_columns(self, X)
-        self._stream, self._known = stream, known
-        self._solution = solution
-        return self
+        self._checked_words()
+        new = X if first else None
+        return self._absorbed(stream, features, labels, weights, first=new, _known=known)
+
+    def _swap_in(self, stream: BufferedTracker[Any], words: dict[str, Any]) -> None:
+        if words["_known"].complete:
+            stream.tracker.announce(words["_known"].labels)
+        super()._swap_in(stream, words)
 
     def _words_of_stream(self) -> dict[str, Any]:
         return {"_known": self._known}

@@ -98,7 +98,7 @@ class Anatomy:
 
 def _lock_of(estimator: Any) -> AbstractContextManager[Any]:
     stream = vars(estimator).get("_stream")
-    return nullcontext() if stream is None else stream._lock
+    return nullcontext() if stream is None else stream.lock
 
 
 def _mapped_rules(labelled: type | None, rules: Callable[[Values], None]) -> Any:

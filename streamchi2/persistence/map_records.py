@@ -141,5 +141,5 @@ def stream_record(*trackers: Record) -> Record:
         _stream,
         taken=lambda stream: {"tracker": stream.tracker, "buffer": stream.buffer},
         rules=stream_rules,
-        guard=lambda stream: stream._lock,
+        guard=lambda stream: stream.lock,
     )

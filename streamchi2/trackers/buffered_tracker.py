@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.batch import Floats
+from streamchi2.interrupts import checkpoint, deferred_interrupts
 from streamchi2.trackers.row_buffer import Block, Boundaries, RowBuffer
 
 BLOCK_BOUNDARIES = Boundaries(periods=(1024,))
@@ -47,7 +48,8 @@ class BufferedTracker(Generic[AnyTracker]):
     Notes
     -----
     One lock covers updates, merges and snapshots: a thread that reads sees the state between two
-    calls, never inside one, and what it has read is its own copy.
+    calls, never inside one, and what it has read is its own copy. Ctrl-C waits for the end of a
+    block.
 
     Examples
     --------
@@ -65,6 +67,11 @@ class BufferedTracker(Generic[AnyTracker]):
         self._lock = threading.RLock()
 
     @property
+    def lock(self) -> threading.RLock:
+        """Held, no other thread changes or copies this; the one that holds it may."""
+        return self._lock
+
+    @property
     def n_rows(self) -> int:
         """Number of rows seen, merged ones included."""
         return self.buffer.stop
@@ -76,10 +83,18 @@ class BufferedTracker(Generic[AnyTracker]):
         *,
         weights: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Take in rows that have already been checked."""
-        with self._lock:
-            for block in self.buffer.push(rows, targets, weights):
+        """Take in rows that have already been checked.
+
+        Where a block fails or Ctrl-C comes, the blocks before it have been absorbed, the rows that
+        waited before still wait, and the rest of the batch has not been seen.
+        """
+        with self._lock, deferred_interrupts():
+            complete, rest = self.buffer.cut(rows, targets, weights)
+            for block in complete:
+                checkpoint()
                 _feed(self.tracker, block)
+                self.buffer = RowBuffer(self.buffer.boundaries, block.stop)
+            self.buffer.push(rest.rows, rest.targets, rest.weights)
         return self
 
     def snapshot(self) -> AnyTracker:
@@ -99,7 +114,7 @@ class BufferedTracker(Generic[AnyTracker]):
         positions.
         """
         shard = other.copy()
-        with self._lock:
+        with self._lock, deferred_interrupts():
             if self.n_rows == 0:
                 # The empty side may still bring settings of its own, such as announced classes.
                 self.tracker, self.buffer = shard.tracker.merge(self.tracker), shard.buffer

@@ -93,13 +93,13 @@ class ClassMoments:
         self.features.check_width(rows)
         if labels.shape != (rows.shape[0],):
             raise ValueError(f"labels must have shape {(rows.shape[0],)}, got {labels.shape}")
-        self.announce(labels)
         for start in range(0, rows.shape[0], _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
             n_rows = rows[part].shape[0]
             share = None if weights is None else weights[part]
             faded = faded_weights(n_rows, share, self.features.half_life)
             block = centred_block(rows[part], faded)
+            self.announce(labels[part])  # after what needs room and may fail
             self._absorb_classes(block, labels[part], faded)
             self.features.absorb(block, n_rows)
         return self

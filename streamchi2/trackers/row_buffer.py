@@ -128,6 +128,27 @@ class RowBuffer:
         weights : ndarray, shape (n,), optional
             None where every row weighs one.
         """
+        complete, rest = self.cut(rows, targets, weights)
+        # The caller may overwrite a view of its own array before the block is complete.
+        left_over = [_copied(rest)] if rest.start < rest.stop else []
+        if complete:
+            self._waiting = left_over
+        else:
+            self._waiting.extend(left_over)
+        self.position = complete[-1].stop if complete else self.position
+        self.n_pending = rest.stop - self.position
+        return complete
+
+    def cut(
+        self,
+        rows: Rows,
+        targets: NDArray[Any] | None = None,
+        weights: NDArray[np.float64] | None = None,
+    ) -> tuple[list[Block], Block]:
+        """Return the blocks that these rows would complete, and what would wait; nothing changes.
+
+        For those who must take in one block after the other, and may be interrupted between two.
+        """
         arrived = Block(self.stop, rows, targets, weights)
         if self._waiting and (targets is None) != (self._waiting[0].targets is None):
             raise ValueError("targets must be given with every push or with none, got both")
@@ -136,14 +157,7 @@ class RowBuffer:
             complete.append(_joined([*waiting, _part(arrived, boundary)]))
             arrived = _part(arrived, arrived.stop, begin=boundary)
             position, waiting = boundary, []
-        # The caller may overwrite a view of its own array before the block is complete.
-        left_over = [_copied(arrived)] if arrived.start < arrived.stop else []
-        if complete:
-            self._waiting = left_over
-        else:
-            self._waiting.extend(left_over)
-        self.position, self.n_pending = position, arrived.stop - position
-        return complete
+        return complete, arrived
 
     def pending(self) -> Block | None:
         """Return the rows that wait, as one block, or None; nothing changes."""
