@@ -1,0 +1,86 @@
+"""Kill a process that saves, again and again, and see what is left of its file.
+
+    python examples/reliability/crash_test.py --kills 200
+
+A child is forked, saves one of eight states in a loop, and is killed by SIGKILL at a random
+instant; then the file must load and equal one of the states. A tenth as many kills of a child that
+simply writes over its file show what happens otherwise. Runs where there is ``fork``.
+"""
+
+import argparse
+import os
+import random
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from streamchi2 import ExpChi2Classifier
+from streamchi2.errors import FormatError
+from streamchi2.persistence import dumped, load, loaded, save
+
+N_STATES, ROWS_EACH, N_FEATURES = 8, 100, 160
+
+
+def states():
+    """Return the bytes of a classifier at eight stages of its life, a few 100 kB each."""
+    draws = np.random.default_rng(0)
+    model, found = ExpChi2Classifier(N_FEATURES, random_state=0), []
+    for _ in range(N_STATES):
+        rows, labels = draws.dirichlet(np.ones(16), ROWS_EACH), draws.integers(0, 3, ROWS_EACH)
+        found.append(dumped(model.partial_fit(rows, labels)))
+    return found
+
+
+def careless_save(model, path):
+    path.write_bytes(dumped(model))
+
+
+def forked_saver(models, path, how):
+    """Return the number of a child that saves until it is killed."""
+    child = os.fork()
+    if child == 0:
+        while True:
+            for model in models:
+                how(model, path)
+    return child
+
+
+def n_lost(models, known, path, how, n_kills):
+    """Kill as many children, and return how often the file was no state that was saved."""
+    how(models[0], path)
+    lost = 0
+    for number in range(n_kills):
+        child = forked_saver(models, path, how)
+        time.sleep(random.uniform(0.0, 0.05))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        try:
+            lost += dumped(load(path)) not in known
+        except FormatError:
+            lost += 1
+        print(f"\r{how.__name__:14} {number + 1:5} kills, {lost} files lost", end="", flush=True)
+    print()
+    return lost
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    n_kills = parser.parse_args().kills
+    random.seed(0)
+    known = states()
+    models = [loaded(data) for data in known]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        lost = n_lost(models, set(known), path, save, n_kills)
+        left = len(list(Path(folder).glob(".model.*.part")))
+        print(f"{left} temporary files left behind by killed children, none in the way")
+        n_lost(models, set(known), path, careless_save, max(n_kills // 10, 1))
+    return lost
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
