@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from typing import Any, Self
 
@@ -170,9 +171,7 @@ class ModelStream(MapStream):
         twin = super().copy()
         twin.young = None if self.young is None else self.young.copy()
         twin.refresher = self.refresher.copy()
-        twin.detector = (
-            None if self.detector is None else self.detector.clone(include_attributes=True)
-        )
+        twin.detector = copy.deepcopy(self.detector)
         return twin
 
 

@@ -130,12 +130,11 @@ def frame_rows(frame: Any) -> list[Row]:
     columns, values = columns[order], values[:, order]
     rows, places = np.nonzero(values)
     ends = np.cumsum(np.bincount(rows, minlength=values.shape[0]))[:-1]
-    return [
-        Row(part_columns, part_values)
-        for part_columns, part_values in zip(
-            np.split(columns[places], ends), np.split(values[rows, places], ends), strict=True
-        )
-    ][: values.shape[0]]
+    parts = zip(np.split(columns[places], ends), np.split(values[rows, places], ends), strict=True)
+    # Copies: a row that waits must not keep its whole frame alive.
+    return [Row(row_columns.copy(), row_values.copy()) for row_columns, row_values in parts][
+        : values.shape[0]
+    ]
 
 
 def as_matrix(rows: list[Row]) -> sparse.csr_array:
