@@ -72,5 +72,5 @@ def harmonic_mean(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.
     array([1.5])
     """
     small, large = np.minimum(x, y), np.maximum(x, y)
-    mean: NDArray[np.float64] = 2.0 * small / (1.0 + small / large)
+    mean: NDArray[np.float64] = small * (2.0 / (1.0 + small / large))
     return mean

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from streamchi2.batch import Floats
 
+_FLOAT32_WEIGHTS = 1e-20, 1e20
+_FLOAT32_VALUES = 1e28  # twice this times the root of the largest weight is still a float32
 _CHUNK_ROWS = 128  # float64 copies of float32 rows are made in pieces that fit the cache
 
 
@@ -53,6 +55,8 @@ def centred_block(rows: Floats, weights: NDArray[np.float64]) -> CentredBlock:
     array([0., 0., 0.])
     """
     weight = float(weights.sum())
+    if rows.dtype == np.float32 and not _within_float32(rows, weights):
+        rows = rows.astype(np.float64)
     scaled = np.zeros((rows.shape[0] + 1, rows.shape[1]), rows.dtype)
     mean = np.zeros(rows.shape[1])
     if weight == 0.0:
@@ -66,6 +70,14 @@ def centred_block(rows: Floats, weights: NDArray[np.float64]) -> CentredBlock:
         deviations *= roots[piece]
         scaled[piece] = deviations
     return CentredBlock(weight, mean, scaled)
+
+
+def _within_float32(rows: Floats, weights: NDArray[np.float64]) -> bool:
+    """Tell whether deviations times the roots of their weights neither burst nor vanish."""
+    heaviest = float(weights.max(initial=0.0))
+    if not _FLOAT32_WEIGHTS[0] < heaviest < _FLOAT32_WEIGHTS[1]:
+        return heaviest == 0.0
+    return max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0))) < _FLOAT32_VALUES
 
 
 def between_row(
