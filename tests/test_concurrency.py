@@ -1,0 +1,181 @@
+"""Threads that read while one learns, processes that load while one saves, fork and spawn."""
+
+import multiprocessing
+import os
+import threading
+import time
+import traceback
+
+import numpy as np
+import pytest
+from estimator_zoo import ESTIMATORS, ROWS, WORDS, answers, estimator_after, learn
+
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
+from streamchi2.bases import OrthogonalBasis
+from streamchi2.persistence import dumped, load, loaded, save
+
+MANY = np.random.default_rng(5).dirichlet(np.ones(5), size=600)
+BATCHES = range(0, 360, 40)
+
+
+def in_threads(*works):
+    """Run functions in threads of their own and raise what any of them raised."""
+    failures = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["sampler", "pca", "classifier", "fading classifier", "regressor of two", "ridge"]
+)
+def test_predictions_while_another_thread_learns_are_those_of_some_state(name):
+    make, targets = ESTIMATORS[name]
+    known, model = [], make()
+    for start in BATCHES:
+        learn(model, targets, start, start + 40)
+        known.append(answers(model).tobytes())
+    shared, done, said = learn(make(), targets, 0, 40), threading.Event(), set()
+
+    def learner():
+        try:
+            for start in BATCHES[1:]:
+                learn(shared, targets, start, start + 40)
+                time.sleep(0.002)
+        finally:
+            done.set()
+
+    def reader():
+        while not done.is_set():
+            said.add(answers(shared).tobytes())
+
+    in_threads(learner, reader, reader, reader)
+    assert said <= set(known)
+    assert answers(shared).tobytes() == known[-1]
+
+
+@pytest.mark.parametrize("name", ["classifier", "ridge classifier of words", "sampler"])
+def test_files_saved_while_another_thread_learns_hold_some_state(name):
+    make, targets = ESTIMATORS[name]
+    known, model = set(), make()
+    for start in BATCHES:
+        known.add(dumped(learn(model, targets, start, start + 40)))
+    shared, done, files = learn(make(), targets, 0, 40), threading.Event(), set()
+
+    def learner():
+        try:
+            for start in BATCHES[1:]:
+                learn(shared, targets, start, start + 40)
+                time.sleep(0.002)
+        finally:
+            done.set()
+
+    def saver():
+        while not done.is_set():
+            files.add(dumped(shared))
+
+    in_threads(learner, saver, saver)
+    assert files <= known
+
+
+def test_shards_learnt_and_merged_in_threads_add_up():
+    base = ExpChi2Classifier(16, random_state=0).partial_fit(ROWS[:64], WORDS[:64])
+    shards = [base.new_shard() for _ in range(4)]
+    pieces = np.array_split(np.arange(64, 360), 4)
+
+    def work(shard, rows):
+        def run():
+            shard.partial_fit(ROWS[rows], WORDS[rows])
+            base.merge(shard)
+
+        return run
+
+    in_threads(*(work(shard, rows) for shard, rows in zip(shards, pieces, strict=True)))
+    whole = ExpChi2Classifier(16, random_state=0, adapt=False).partial_fit(ROWS, WORDS)
+    assert base.n_samples_seen_ == 360
+    np.testing.assert_allclose(
+        base.decision_function(ROWS), whole.decision_function(ROWS), atol=1e-5
+    )
+
+
+def test_an_exception_in_a_worker_reaches_the_caller_with_its_traceback(monkeypatch):
+    sampler = ExpChi2Sampler(16, n_jobs=3, random_state=0).fit(ROWS)
+    real = OrthogonalBasis.features
+
+    def breaks_down(self, inputs, out):
+        if out.shape[0] < 128:
+            raise MemoryError("no room for the last block")
+        real(self, inputs, out)
+
+    monkeypatch.setattr(OrthogonalBasis, "features", breaks_down)
+    before = dumped(sampler)
+    with pytest.raises(MemoryError, match="last block") as caught:
+        sampler.transform(MANY)
+    assert "breaks_down" in "".join(traceback.format_tb(caught.value.__traceback__))
+    monkeypatch.undo()
+    assert dumped(sampler) == before
+    assert sampler.transform(MANY).shape == (600, 16)
+
+
+def predictions(data, results):
+    model = loaded(data)
+    results.put(model.transform(MANY).tobytes())
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_the_pool_survives_fork_and_spawn(method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"{method} is not to be had here")
+    sampler = ExpChi2Sampler(16, n_jobs=2, random_state=0).fit(ROWS)
+    expected = sampler.transform(MANY).tobytes()  # the pool has threads by now
+    context = multiprocessing.get_context(method)
+    results = context.SimpleQueue()
+    child = context.Process(target=predictions, args=(dumped(sampler), results))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert results.get() == expected
+    assert sampler.transform(MANY).tobytes() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_many_processes_load_a_file_while_another_saves_to_it(tmp_path):
+    path = tmp_path / "model"
+    models = [estimator_after("classifier", n_rows) for n_rows in (70, 200, 300)]
+    known = {dumped(model) for model in models}
+    save(models[0], path)
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            # Leave by _exit: nothing of the test's own ending belongs to the child.
+            try:
+                fine = all(dumped(load(path)) in known for _ in range(40))
+                os._exit(0 if fine else 1)
+            except BaseException:
+                os._exit(2)
+        children.append(child)
+    codes = []
+    while children:
+        for model in models:
+            save(model, path)
+        for child in list(children):
+            found, status = os.waitpid(child, os.WNOHANG)
+            if found:
+                children.remove(child)
+                codes.append(os.waitstatus_to_exitcode(status))
+    assert codes == [0, 0, 0]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
