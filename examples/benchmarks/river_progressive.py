@@ -131,8 +131,8 @@ def compare(name, limit, seconds):
     print(f"  best of ours {best[True]:.4f}, of the others {best[False]:.4f}; x RBF: {ratio:.1f}")
 
 
-def growing_vocabulary(n_rows=200_000):
-    """Print the memory of a model whose rows bring new words without end."""
+def growing_vocabulary(n_rows=200 * 1024):
+    """Print the memory of a model whose rows bring new words without end, where none wait."""
     model = ExpChi2Classifier(64, seed=0)
     tracemalloc.start()
     print(f"\nmemory of ExpChi2Classifier(64), three new words a row, {n_rows} rows")

@@ -111,9 +111,15 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "alpha": 0.1, "half_life": 40.0, "seed": 1}
-        yield {"n_components": 128, "drift_detector": "adwin", "beta": 1.0}
-        yield {"n_components": 300, "series": "chebyshev", "basis": "gaussian", "n_slots": 128}
+        yield {"n_components": 33, "alpha": 0.1, "half_life": 99.0, "drift_detector": "adwin"}
+        yield {
+            "n_components": 300,
+            "beta": 1.0,
+            "seed": 1,
+            "series": "chebyshev",
+            "basis": "gaussian",
+            "n_slots": 128,
+        }
 
     @property
     def _multiclass(self) -> bool:

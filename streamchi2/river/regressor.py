@@ -90,8 +90,8 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "alpha": 0.1, "half_life": 40.0, "seed": 1}
-        yield {"n_components": 300, "series": "vz", "basis": "cosine", "adapt": False}
+        yield {"n_components": 300, "alpha": 0.1, "half_life": 99.0, "seed": 1}
+        yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
 
     def _new_stream(self, recipe: FeatureMap | None = None) -> ModelStream:
         return ModelStream(self._settings(), labels=False, recipe=recipe)

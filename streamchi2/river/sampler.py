@@ -112,9 +112,8 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "beta": 0.5, "half_life": 40.0, "seed": 1}
+        yield {"n_components": 33, "beta": 0.5, "half_life": 99.0, "dof": 1.0, "seed": 1}
         yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_slots": 128}
-        yield {"n_components": 64, "adapt": False, "dof": 1.0, "dtype": "float64"}
 
     def _new_stream(self, recipe: FeatureMap | None = None) -> MapStream:
         return MapStream(self._settings(), recipe)
