@@ -1,0 +1,184 @@
+"""The laws of the library, checked by its own public kit; and that the kit can see them broken."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import IncrementalPCA
+from sklearn.linear_model import SGDClassifier
+
+from streamchi2 import (
+    DirectSeries,
+    ExpChi2Classifier,
+    ExpChi2PCA,
+    ExpChi2Regressor,
+    ExpChi2Sampler,
+)
+from streamchi2.estimators.streaming_pca import StreamingPCA
+from streamchi2.estimators.streaming_ridge import StreamingRidge
+from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.testing import (
+    LawBroken,
+    check_absent_is_zero,
+    check_cut,
+    check_late_classes,
+    check_merge,
+    check_no_trace,
+    check_order_of_k,
+    check_pure_reads,
+    check_save,
+    check_threads,
+    cuttings,
+    dict_streams,
+    histogram_rows,
+    labelled_streams,
+    landmarks,
+    realistic_rows,
+)
+
+TRANSFORMERS = [
+    ExpChi2Sampler(16, random_state=0),
+    ExpChi2PCA(16, n_pca=None, random_state=0),
+    StreamingPCA(),
+]
+CLASSIFIERS = [
+    ExpChi2Classifier(16, alpha=0.1, random_state=0),
+    ExpChi2Classifier(16, alpha=0.1, half_life=30, random_state=0),
+    StreamingRidgeClassifier(),
+]
+REGRESSORS = [ExpChi2Regressor(16, alpha=0.1, random_state=0), StreamingRidge()]
+
+
+def with_targets(estimator, rows, labels):
+    """Return the targets that an estimator learns."""
+    if hasattr(estimator, "predict"):
+        return (
+            labels
+            if hasattr(estimator, "classes_") or "Classifier" in str(estimator)
+            else (labels + rows[:, 0])
+        )
+    return None
+
+
+@pytest.mark.parametrize("estimator", [*TRANSFORMERS, *CLASSIFIERS, *REGRESSORS], ids=str)
+@settings(max_examples=12)
+@given(labelled_streams(), st.data())
+def test_cut_save_and_pure_reads(estimator, stream, data):
+    rows, labels = stream
+    targets = with_targets(estimator, rows, labels)
+    check_cut(estimator, rows, targets, cuts=data.draw(cuttings(len(rows))))
+    model = type(estimator)(**estimator.get_params())
+    model.partial_fit(rows, *([] if targets is None else [targets]))
+    check_pure_reads(model, rows)
+    check_save(model, rows, targets)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS[:1], *CLASSIFIERS[2:], *REGRESSORS], ids=str)
+def test_merge(estimator):
+    random = np.random.default_rng(0)
+    rows, labels = random.dirichlet(np.ones(5), 190), random.integers(0, 3, 190)
+    targets = with_targets(estimator, rows, labels)
+    pieces = [slice(0, 70), slice(70, 75), slice(75, 150), slice(150, 190)]
+    check_merge(estimator, [(rows[piece], targets[piece]) for piece in pieces])
+
+
+def test_merge_of_what_only_maps():
+    rows = np.random.default_rng(0).dirichlet(np.ones(5), 190)
+    check_merge(TRANSFORMERS[0], [(rows[:70], None), (rows[70:], None)])
+
+
+@pytest.mark.parametrize("estimator", [TRANSFORMERS[0], CLASSIFIERS[0], REGRESSORS[0]], ids=str)
+def test_threads(estimator):
+    random = np.random.default_rng(0)
+    rows, labels = random.dirichlet(np.ones(5), 700), random.integers(0, 3, 700)
+    check_threads(estimator, rows, with_targets(estimator, rows, labels))
+
+
+@pytest.mark.parametrize("estimator", [TRANSFORMERS[0], CLASSIFIERS[0], REGRESSORS[0]], ids=str)
+@settings(max_examples=12)
+@given(labelled_streams(max_rows=80))
+def test_absent_is_zero(estimator, stream):
+    rows, labels = stream
+    check_absent_is_zero(estimator, rows, with_targets(estimator, rows, labels), atol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+@settings(max_examples=12)
+@given(labelled_streams(labels=("ham", "spam", "eggs")))
+def test_late_classes(estimator, stream):
+    check_late_classes(estimator, *stream)
+
+
+@given(landmarks, st.randoms(), histogram_rows())
+def test_order_of_k(k, random, rows):
+    order = list(range(len(k)))
+    random.shuffle(order)
+    check_order_of_k(DirectSeries, k, order, rows)
+
+
+@given(dict_streams())
+def test_streams_of_dicts_hold_numbers_that_are_not_negative(stream):
+    assert all(value >= 0.0 for row in stream for value in row.values())
+
+
+@given(realistic_rows(min_rows=3))
+def test_realistic_rows_can_be_learnt(rows):
+    assert np.isfinite(ExpChi2Sampler(8, random_state=0).fit(rows).transform(rows)).all()
+
+
+class Leaky(TransformerMixin, BaseEstimator):
+    """Breaks what it can: sums rows before it checks them, counts its readings."""
+
+    def partial_fit(self, X, y=None):
+        self.total_ = getattr(self, "total_", 0.0) + float(np.sum(X))
+        if not np.isfinite(self.total_):
+            raise ValueError("X must be finite")
+        return self
+
+    def transform(self, X):
+        self.n_reads_ = getattr(self, "n_reads_", 0) + 1
+        return np.asarray(X) * self.total_
+
+
+class Forgetful(Leaky):
+    """Forgets on the way to a file."""
+
+    def __getstate__(self):
+        return {"total_": 0.0}
+
+
+def test_the_kit_sees_laws_broken_and_says_which():
+    rows = np.random.default_rng(0).random((12, 3))
+    labels = np.arange(12) % 3
+    leaky = Leaky().partial_fit(rows)
+    for law, check in {
+        "cut": lambda: check_cut(IncrementalPCA(1), rows, cuts=[4, 8], rtol=1e-3),
+        "no trace": lambda: check_no_trace(leaky, lambda e: e.partial_fit([[np.nan]])),
+        "pure reads": lambda: check_pure_reads(leaky, rows),
+        "save": lambda: check_save(Forgetful().partial_fit(rows), rows),
+        "order of k": lambda: check_order_of_k(
+            lambda k: DirectSeries(k[:1]), [1.0, 2.0], [1, 0], rows
+        ),
+    }.items():
+        with pytest.raises(LawBroken, match=f"law '{law}' is broken by"):
+            check()
+    with pytest.raises(LawBroken, match="nothing was refused"):
+        check_no_trace(leaky, lambda estimator: estimator.transform(rows))
+    with pytest.raises(LawBroken, match="ZeroDivisionError, no refusal"):
+        check_no_trace(leaky, lambda estimator: 1 / 0)
+    with pytest.raises(ValueError, match="classes must be passed"):
+        check_late_classes(SGDClassifier(random_state=0), rows, labels)
+
+
+def test_without_hypothesis_the_kit_names_the_extra():
+    program = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "try:\n    import streamchi2.testing\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert b"streamchi2[test]" in said.stdout
