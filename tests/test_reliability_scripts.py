@@ -1,0 +1,37 @@
+"""Short runs of the scripts that are meant to run for minutes."""
+
+import os
+
+import pytest
+
+from examples.benchmarks import soak
+from examples.reliability import crash_test, fuzz_load
+
+
+def test_thousands_of_mutated_files_are_refused_or_whole():
+    counts = fuzz_load.fuzz(3000, progress=False)
+    assert counts["refused"] > 2000
+    assert sum(counts.values()) == 3000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_kills_lose_no_file(tmp_path):
+    known = crash_test.states()[:3]
+    models = [crash_test.loaded(data) for data in known]
+    assert crash_test.n_lost(models, set(known), tmp_path / "model", crash_test.save, 10) == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_a_short_soak_stays_close_to_one_pass(tmp_path):
+    model, number, _, errors, memory = soak.soak(0.02, tmp_path / "model")
+    assert number > 0
+    assert len(errors) == len(memory)
+    for number_of_batches in (30,):
+        mixed = soak.ExpChi2Classifier(**soak.PARAMETERS)
+        for batch in range(number_of_batches):
+            mixed, _ = soak.step(mixed, batch, tmp_path / "model")
+        rows = soak.batch(3)[0]
+        expected = soak.one_pass(number_of_batches).decision_function(rows)
+        assert abs(mixed.decision_function(rows) - expected).max() < soak.SAME_SCORES
+    assert model.n_samples_seen_ == number * soak.BATCH
