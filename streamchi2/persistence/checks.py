@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from streamchi2.errors import FormatError
 
@@ -115,6 +116,14 @@ def recipe_rules(values: Values) -> None:
         require(slots.n_slots == values["basis"].n_inputs, "slots must fill the basis")
 
 
+def landmark_rules(values: Values) -> None:
+    """Require sparse landmarks and a whitening of as many rows."""
+    landmarks, whitening = values["landmarks"], values["whitening"]
+    require(sparse.issparse(landmarks), "landmarks must be sparse")
+    require(whitening.shape[0] == landmarks.shape[0], "whitening must have a row a landmark")
+    require(whitening.shape[1] > 0, "whitening must give features")
+
+
 def rotation_rules(values: Values) -> None:
     """Require an orthogonal matrix of the size of the series."""
     rotation, n_terms = values["rotation"], values["series"].n_terms
@@ -144,10 +153,15 @@ def map_rules(values: Values) -> None:
     if recipe is None:
         return
     basis, slots = recipe.basis, recipe.slots
-    planned = (settings.n_components, settings.seed, settings.dof, settings.dtype)
+    planned = (settings.n_components, settings.dof, settings.dtype)
+    same_seed = getattr(basis, "seed", settings.seed) == settings.seed  # landmarks have none
     require(
-        (basis.n_components, basis.seed, basis.dof, recipe.dtype) == planned,
+        (basis.n_components, basis.dof, recipe.dtype) == planned and same_seed,
         "the map must be one that the settings give",
+    )
+    require(
+        _width(getattr(basis, "landmarks", None), settings.n_features),
+        "landmarks must have the right width",
     )
     n_coordinates = settings.n_features * recipe.series.n_terms
     n_inputs = n_coordinates if slots is None else slots.n_slots

@@ -8,10 +8,12 @@ from typing import Any
 
 from streamchi2.adaptive_map import AdaptiveMap, Transport
 from streamchi2.bases import CosineBasis, GaussianBasis, OrthogonalBasis, Slots
+from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence import checks, tracker_records
+from streamchi2.persistence.array_fields import Array, StoredRows
 from streamchi2.persistence.fields import Field, Integer, Maybe, Number, Scalar, Sequences
 from streamchi2.persistence.stream_checks import stream_rules
 from streamchi2.persistence.tree import OneOf, Record, Values, direct
@@ -57,11 +59,19 @@ _BASIS_FIELDS: dict[str, Field] = {
     "beta": _POSITIVE,
     "dof": _POSITIVE,
 }
-_BASES = OneOf(
-    tuple(
-        value_record(kind, _BASIS_FIELDS) for kind in (OrthogonalBasis, GaussianBasis, CosineBasis)
-    )
+_LANDMARKS = value_record(
+    LandmarkBasis,
+    {
+        "landmarks": StoredRows(),
+        "whitening": Array(2),
+        "n_inputs": Integer(low=1),
+        "beta": _POSITIVE,
+        "dof": _POSITIVE,
+    },
+    checks.landmark_rules,
 )
+_RANDOM = (OrthogonalBasis, GaussianBasis, CosineBasis)
+_BASES = OneOf((*(value_record(kind, _BASIS_FIELDS) for kind in _RANDOM), _LANDMARKS))
 
 FEATURE_MAP = value_record(
     FeatureMap,

@@ -131,9 +131,10 @@ class OneOf:
         """Return the object as its class writes it."""
         record = self._by_kind.get(type(value))
         if record is None:
+            kind = type(value)
             raise TypeError(
-                f"a {type(value).__name__} cannot be saved here, only one of "
-                f"{', '.join(self._by_name)}"
+                f"a {kind.__name__} of {kind.__module__} cannot be saved here, only one of "
+                f"{', '.join(self._by_name)}; pickle may do"
             )
         return record.written(value, place)
 

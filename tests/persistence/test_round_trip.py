@@ -1,6 +1,7 @@
 """load(save(x)) continues exactly as x would, for everything and at every stage of its life."""
 
 import pickle
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -20,6 +21,7 @@ from estimator_zoo import (
 from scipy import sparse
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.bases.landmarks import landmark_basis
 from streamchi2.errors import FormatError
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
@@ -208,6 +210,17 @@ def test_a_state_that_could_not_be_loaded_is_not_saved(tmp_path):
     tracker.class_weights = tracker.class_weights + 1.0
     with pytest.raises(FormatError, match="add up"):
         save(tracker, tmp_path / "model")
+
+
+def test_a_map_on_landmarks_is_saved_with_its_landmarks():
+    plain = TRACKERS["feature map"]()
+    rows = sparse.csr_array(ROWS[:6])
+    inputs = plain.series.transform(ROWS[:6])
+    basis = landmark_basis(rows, inputs, n_components=4, beta=2.0)
+    recipe = replace(plain, basis=basis)
+    twin = loaded(dumped(recipe))
+    assert twin.basis == basis
+    assert dumped(twin) == dumped(recipe)
 
 
 def test_a_file_holds_no_matrix_of_the_map():

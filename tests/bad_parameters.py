@@ -1,0 +1,36 @@
+"""Constructor words that make no sense, by estimator and parameter."""
+
+_NONSENSE = ["nonsense", -1, -1.5, float("nan"), float("inf"), [], {}, b"x", 1j, object()]
+_MAP_PARAMETERS = {
+    "n_components": [*_NONSENSE, 0, 2.5, None],
+    "beta": [*_NONSENSE, 0.0, None, True],
+    "dof": [*_NONSENSE, 0, 2.5, None],
+    "series": [*_NONSENSE, None],
+    "n_terms": [*_NONSENSE, 0, 2.5, None],
+    "basis": [*_NONSENSE, None],
+    "n_slots": [*_NONSENSE, 0, 2**40],
+    "adapt": [*_NONSENSE, None, 1],
+    "half_life": [*_NONSENSE, 0, 1e-9, True],
+    "dtype": [*_NONSENSE, None, "float16"],
+    "n_jobs": ["nonsense", 0, 1.5, float("nan"), [], {}, b"x", 1j, object()],
+    "random_state": ["nonsense", -1, -1.5, float("nan"), [], {}, b"x", 1j, object()],
+}
+_LINEAR_PARAMETERS = {
+    "alpha": [*_NONSENSE, None, True],
+    "penalty": [*_NONSENSE, None],
+    "l1_ratio": [*_NONSENSE, 0, 1.5, None],
+}
+_N_PCA = {"n_pca": [*_NONSENSE, 0, 1.5, 0.0]}
+BAD_PARAMETERS = {
+    "sampler": _MAP_PARAMETERS,
+    "pca": _MAP_PARAMETERS | _N_PCA,
+    "classifier": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS | {"calibrate": _NONSENSE},
+    "regressor": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS,
+    "streaming pca": {
+        "n_components": [*_NONSENSE, 0, 6, 1.5],
+        "half_life": [*_NONSENSE, 0, True],
+        "solver": [*_NONSENSE, None],
+    },
+    "ridge": _LINEAR_PARAMETERS | {"half_life": [*_NONSENSE, 0, True]},
+    "ridge classifier": _LINEAR_PARAMETERS | {"half_life": [*_NONSENSE, 0, True]},
+}
