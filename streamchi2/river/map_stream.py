@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from streamchi2.adaptive_map import AdaptiveMap, Schedule
@@ -13,6 +14,8 @@ from streamchi2.river.row_queue import RowQueue, rows_of
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.log_histogram import LogHistogram
 from streamchi2.trackers.row_buffer import Block, Boundaries
+
+_PROVISIONAL_TERMS = 3
 
 
 class MapStream:
@@ -86,7 +89,11 @@ class MapStream:
         matrix = as_matrix(rows)
         histogram = LogHistogram()
         histogram.absorb(matrix)
-        return planned_map(self.adaptive.settings, matrix, None, histogram)
+        settings = self.adaptive.settings
+        if settings.n_terms == "auto":
+            # Finding out how many would take as long as everything else, for a few rows.
+            settings = replace(settings, n_terms=_PROVISIONAL_TERMS)
+        return planned_map(settings, matrix, None, histogram)
 
     def merge(self, other: Self) -> None:
         """Absorb everything ``other`` has seen; ``other`` is untouched.

@@ -26,7 +26,7 @@ from streamchi2.trackers.labelled_moments import TargetMoments
 from streamchi2.trackers.reservoir import Reservoir
 from streamchi2.trackers.row_buffer import Block, RowBuffer
 
-CALIBRATION_ROWS = 256  # one number is fitted to them
+CALIBRATION_ROWS = 128  # one number is fitted to them
 _WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
 
 _log = logging.getLogger("streamchi2.river")
