@@ -71,7 +71,7 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize("n_calls", [0, 1, 3])
+@pytest.mark.parametrize("n_calls", [0, 2])
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_failure_inside_a_block_leaves_whole_blocks(monkeypatch, name, point, n_calls):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from river import base
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import IncrementalPCA
 from sklearn.linear_model import SGDClassifier
@@ -17,6 +18,7 @@ from streamchi2 import (
     ExpChi2PCA,
     ExpChi2Regressor,
     ExpChi2Sampler,
+    river,
 )
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
@@ -24,6 +26,7 @@ from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClass
 from streamchi2.testing import (
     LawBroken,
     check_absent_is_zero,
+    check_absent_keys,
     check_cut,
     check_late_classes,
     check_merge,
@@ -65,7 +68,7 @@ def with_targets(estimator, rows, labels):
 
 
 @pytest.mark.parametrize("estimator", [*TRANSFORMERS, *CLASSIFIERS, *REGRESSORS], ids=str)
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(labelled_streams(), st.data())
 def test_cut_save_and_pure_reads(estimator, stream, data):
     rows, labels = stream
@@ -99,7 +102,7 @@ def test_threads(estimator):
 
 
 @pytest.mark.parametrize("estimator", [TRANSFORMERS[0], CLASSIFIERS[0], REGRESSORS[0]], ids=str)
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(labelled_streams(max_rows=80))
 def test_absent_is_zero(estimator, stream):
     rows, labels = stream
@@ -120,9 +123,30 @@ def test_order_of_k(k, random, rows):
     check_order_of_k(DirectSeries, k, order, rows)
 
 
+@pytest.mark.parametrize("seeded", [river.ExpChi2Sampler(8, seed=0), river.ExpChi2Classifier(8)])
+@settings(max_examples=8)
 @given(dict_streams())
-def test_streams_of_dicts_hold_numbers_that_are_not_negative(stream):
-    assert all(value >= 0.0 for row in stream for value in row.values())
+def test_absent_keys(seeded, stream):
+    targets = None
+    if isinstance(seeded, river.ExpChi2Classifier):
+        seeded = river.ExpChi2Classifier(8, seed=0)
+        targets = [len(row) for row in stream]
+    check_absent_keys(seeded, stream, targets)
+
+
+class Counting(base.Transformer):
+    """Tells a zero from an absent key."""
+
+    def learn_one(self, x):
+        pass
+
+    def transform_one(self, x):
+        return {"n": len(x)}
+
+
+def test_a_zero_that_is_told_from_an_absent_key_is_seen():
+    with pytest.raises(LawBroken, match="absent = 0"):
+        check_absent_keys(Counting(), [{"red": 0.0, "green": 1.0}])
 
 
 @given(realistic_rows(min_rows=3))

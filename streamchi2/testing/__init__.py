@@ -20,6 +20,7 @@ except ImportError as error:
 
 from streamchi2.testing.bad_arguments import bad_labels, bad_numbers, bad_rows, bad_weights
 from streamchi2.testing.evidence import LawBroken, readings, state_of
+from streamchi2.testing.laws_of_dicts import check_absent_keys
 from streamchi2.testing.laws_of_learning import (
     check_absent_is_zero,
     check_cut,
@@ -47,6 +48,7 @@ __all__ = [
     "bad_rows",
     "bad_weights",
     "check_absent_is_zero",
+    "check_absent_keys",
     "check_cut",
     "check_late_classes",
     "check_merge",

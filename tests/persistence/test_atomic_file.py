@@ -1,17 +1,13 @@
 """The old file or the new one: failures while writing, links, permissions, sizes, folders."""
 
 import os
-import signal
 import stat
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from estimator_zoo import estimator_after
 
 from streamchi2.errors import FormatError
-from streamchi2.persistence import atomic_file, dumped, load, save
+from streamchi2.persistence import atomic_file, load, save
 from streamchi2.persistence.atomic_file import read_file, replace_file
 
 
@@ -93,34 +89,3 @@ def test_a_huge_file_is_refused_by_its_size_alone(tmp_path):
 def test_saving_into_a_folder_that_is_not_there_says_so(tmp_path):
     with pytest.raises(FileNotFoundError):
         save(estimator_after("sampler", 1), tmp_path / "absent" / "model")
-
-
-SAVING = """
-import sys
-from estimator_zoo import estimator_after
-from streamchi2.persistence import save
-models = [estimator_after("ridge", n) for n in (10, 200)]
-print("ready", flush=True)
-while True:
-    for model in models:
-        save(model, sys.argv[1])
-"""
-
-
-def test_a_killed_process_leaves_one_of_the_states_that_it_saved(tmp_path):
-    path = tmp_path / "model"
-    states = {dumped(estimator_after("ridge", n)) for n in (10, 200)}
-    here = Path(__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)])}
-    for delay in (0.0, 0.01, 0.03):
-        child = subprocess.Popen(
-            [sys.executable, "-c", SAVING, str(path)], stdout=subprocess.PIPE, env=environment
-        )
-        assert child.stdout.readline() == b"ready\n"
-        while not path.exists():
-            pass
-        signal.sigtimedwait([], delay)
-        child.kill()
-        child.wait()
-        child.stdout.close()
-        assert dumped(load(path)) in states
