@@ -109,6 +109,29 @@ def test_shards_learnt_and_merged_in_threads_add_up():
     )
 
 
+@pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2Classifier])
+def test_two_that_merge_each_other_do_not_wait_for_each_other(kind):
+    arguments = [] if kind is ExpChi2Sampler else [WORDS[:70]]
+    base = kind(8, random_state=0).partial_fit(ROWS[:70], *arguments)
+    pair = [base.new_shard().partial_fit(ROWS[:70], *arguments) for _ in range(2)]
+
+    def merging(left, right):
+        def run():
+            for _ in range(12):
+                left.merge(right)
+
+        return run
+
+    threads = [
+        threading.Thread(target=merging(*order), daemon=True) for order in (pair, pair[::-1])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
 def test_an_exception_in_a_worker_reaches_the_caller_with_its_traceback(monkeypatch):
     sampler = ExpChi2Sampler(16, n_jobs=3, random_state=0).fit(ROWS)
     real = OrthogonalBasis.features

@@ -242,8 +242,10 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
                 self._copy_columns(other)
                 self._reading = Reading(self._stream)
             return self
+        # Copied first: two that merge each other must not wait for each other's lock.
+        shard = other._stream.copy()
         with self._stream.lock, deferred_interrupts():
-            self._stream.merge(other._stream)
+            self._stream.take_over(shard)
             self._reading = Reading(self._stream)
         return self
 

@@ -62,8 +62,10 @@ class StreamLearner(BaseEstimator):
         if self.__sklearn_is_fitted__():
             self._check_columns(other)
             words, stream = self._merged_words(other), self._stream
+            # Copied first: two that merge each other must not wait for each other's lock.
+            shard = other._stream.copy()
             with stream.lock, deferred_interrupts():
-                stream.merge(other._stream)
+                stream.take_over(shard)
                 self._swap_in(stream, words)
         else:
             columns = {name: getattr(other, name) for name in _COLUMNS if hasattr(other, name)}

@@ -113,7 +113,10 @@ class BufferedTracker(Generic[AnyTracker]):
         the rows that wait on both sides are absorbed, and blocks go on from the sum of both
         positions.
         """
-        shard = other.copy()
+        return self.take_over(other.copy())
+
+    def take_over(self, shard: Self) -> Self:
+        """Merge with a shard that nobody else will use again: nothing of it is copied."""
         with self._lock, deferred_interrupts():
             if self.n_rows == 0:
                 # The empty side may still bring settings of its own, such as announced classes.
