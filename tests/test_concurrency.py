@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import traceback
@@ -191,8 +192,11 @@ def test_many_processes_load_a_file_while_another_saves_to_it(tmp_path):
             except BaseException:
                 os._exit(2)
         children.append(child)
-    codes = []
+    codes, patience = [], time.monotonic() + 120.0
     while children:
+        if time.monotonic() > patience:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
         for model in models:
             save(model, path)
         for child in list(children):

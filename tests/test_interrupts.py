@@ -138,6 +138,7 @@ def test_signals_at_any_instant_leave_whole_blocks():
             learn(model, "classifier", 70, N_ROWS)
             stop.set()
             timer.join()
+            checkpoint()  # a call, at which a signal that came last is raised
         except KeyboardInterrupt:
             timer.join()
         n_seen = model._stream.n_rows
