@@ -19,6 +19,7 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,7 +59,8 @@ def packed(header: Json, arrays: Sequence[NDArray[Any]], *, key: Key = None) -> 
     length = _PRELUDE.size + len(text) + sum(array.nbytes for array in stored) + _DIGEST_BYTES
     digest = _digest(key)
     prelude = _PRELUDE.pack(MAGIC, FORMAT, int(key is not None), length, len(text))
-    for piece in (prelude, text, *(array.tobytes() for array in stored)):
+    # One array after the other: copies of all of them at once would double the memory.
+    for piece in chain((prelude, text), (array.tobytes() for array in stored)):
         digest.update(piece)
         yield piece
     yield digest.digest()
