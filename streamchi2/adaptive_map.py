@@ -12,13 +12,18 @@ from streamchi2.batch import Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.kernels import exp_chi2_kernel
-from streamchi2.map_plan import MapSettings, fitted_series, planned_map, series_kernel_error
+from streamchi2.map_plan import (
+    FIRST_ROWS,
+    MapSettings,
+    fitted_series,
+    planned_map,
+    series_kernel_error,
+)
 from streamchi2.series.transport import misalignment, transported
 from streamchi2.trackers.log_histogram import LogHistogram
 from streamchi2.trackers.reservoir import Reservoir
 from streamchi2.trackers.row_buffer import Boundaries
 
-FIRST_ROWS = 64  # an estimate from fewer is too rough to be transported later
 AUDIT_ROWS = 128
 MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge
 _CLEARLY_BETTER = 0.7
@@ -47,6 +52,7 @@ class Schedule:
     """
 
     half_life: float | None
+    first_rows: int = FIRST_ROWS
 
     @property
     def period(self) -> int | None:
@@ -56,12 +62,15 @@ class Schedule:
     def boundaries(self) -> Boundaries:
         """Return the positions at which blocks of the stream end, which include all due ones."""
         periods = (1024,) if self.period is None else (1024, self.period)
-        return Boundaries(positions=(FIRST_ROWS, 4 * FIRST_ROWS), periods=periods)
+        positions = (self.first_rows, 4 * FIRST_ROWS)
+        return Boundaries(positions=positions, periods=periods, first=self.first_rows)
 
     def is_due(self, position: int) -> bool:
         """Tell whether ``position`` is one of re-estimation."""
+        if position <= self.first_rows:
+            return False
         if self.period is not None and position % self.period == 0:
-            return position > FIRST_ROWS
+            return True
         blocks, rest = divmod(position, FIRST_ROWS)
         # 4, 16, 64, ...: one bit set, in an even place.
         return rest == 0 and blocks > 1 and blocks.bit_count() == 1 and blocks.bit_length() % 2 == 1
@@ -93,6 +102,11 @@ class AdaptiveMap:
         self.n_rows = 0
         self.transports: tuple[Transport, ...] = ()
 
+    @property
+    def schedule(self) -> Schedule:
+        """When blocks end and when the series is fitted again."""
+        return Schedule(self.settings.half_life, self.settings.first_rows)
+
     def update(self, rows: Rows, *, weights: NDArray[np.float64] | None = None) -> Self:
         """Absorb one block of checked rows of positive weight, and adapt if that is due."""
         twin = self.copy()  # so that a failure half-way leaves no trace
@@ -112,7 +126,7 @@ class AdaptiveMap:
 
     def reconsider(self) -> None:
         """Fit the series again where the position is due and it pays."""
-        if Schedule(self.settings.half_life).is_due(self.n_rows):
+        if self.schedule.is_due(self.n_rows):
             self.reestimate()
 
     def reestimate(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.bases import RandomBasis, Slots
+from streamchi2.bases import LandmarkBasis, RandomBasis, Slots
+from streamchi2.bases.landmarks import AnchoredLandmarks
 from streamchi2.batch import Floats, Rows
 from streamchi2.row_blocks import for_each_block
 from streamchi2.series.transport import RotatedSeries
@@ -30,8 +32,8 @@ class FeatureMap:
     ----------
     series : RotatedSeries
         One value to N coordinates.
-    basis : RandomBasis
-        Coordinates to features; knows beta, dof and the seed.
+    basis : RandomBasis or LandmarkBasis
+        Coordinates to features; knows beta, dof and the seed or the landmarks.
     slots : Slots or None, default=None
         Folds the coordinates of wide or open-ended rows; None keeps every one of them.
     dtype : str, default="float32"
@@ -49,7 +51,7 @@ class FeatureMap:
     """
 
     series: RotatedSeries
-    basis: RandomBasis
+    basis: RandomBasis | LandmarkBasis
     slots: Slots | None = None
     dtype: str = "float32"
 
@@ -57,6 +59,11 @@ class FeatureMap:
     def n_components(self) -> int:
         """Number of features D."""
         return self.basis.n_components
+
+    @cached_property
+    def _ready(self) -> RandomBasis | AnchoredLandmarks:
+        """The basis, its landmarks (if it has any) in the coordinates of this map."""
+        return self.basis.ready(lambda rows: self.inputs(_within(rows, self._work_dtype)))
 
     def with_series(self, series: RotatedSeries) -> Self:
         """Return the map with other landmarks and all else unchanged."""
@@ -74,12 +81,12 @@ class FeatureMap:
         """
         if self.slots is not None:
             rows = sparse.csr_array(rows)  # only stored values have slots
-        dtype = self._work_dtype
+        dtype, ready = self._work_dtype, self._ready
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
             block = _within(rows[start:stop], dtype)
-            self.basis.features(self._inputs(block), features[start:stop])
+            ready.features(self.inputs(block), features[start:stop])
 
         for_each_block(work, rows.shape[0], n_jobs=n_jobs)
         return features
@@ -104,7 +111,7 @@ class FeatureMap:
         # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
         np.add.at(inputs[0], slots.ravel(), (coordinates.T * signs).ravel())
         features: Floats = np.empty((1, self.n_components), dtype=self.dtype)
-        self.basis.features(inputs, features)
+        self._ready.features(inputs, features)
         row: Floats = features[0]
         return row
 
@@ -113,7 +120,7 @@ class FeatureMap:
         # Data whose scale is beyond float32 show by their beta; only the features fit then.
         return self.dtype if _LEAST_BETA < self.basis.beta < 1 / _LEAST_BETA else "float64"
 
-    def _inputs(self, rows: Rows) -> Floats:
+    def inputs(self, rows: Rows) -> Floats:
         """Coordinates of a block of rows in a scratch array, zeros behind them."""
         if self.slots is not None:
             folded = self.slots.fold(rows, self.series.coordinates(np.asarray(rows.data)))
@@ -128,6 +135,10 @@ class FeatureMap:
         else:
             self.series.coordinates(rows, out=terms)
         return scratch
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Landmarks in coordinates can be worked out again.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def _within(rows: Rows, dtype: str) -> Rows:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import (
     CosineBasis,
     GaussianBasis,
+    LandmarkBasis,
     OrthogonalBasis,
     RandomBasis,
     Slots,
     check_sampled_dof,
+    drawn_landmarks,
+    landmark_basis,
 )
 from streamchi2.batch import Rows, as_choice, as_positive_float, as_positive_int
 from streamchi2.errors import StateMismatchError
@@ -39,6 +43,8 @@ BASES: dict[str, type[RandomBasis]] = {
     "gaussian": GaussianBasis,
     "cosine": CosineBasis,
 }
+FIRST_ROWS = 64  # an estimate from fewer is too rough to be transported later
+_DISTANCE_ROWS = 256  # enough for the mean distance, whose cost grows with their square
 _MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into slots
 _FEWEST_SLOTS = 4096
 _USUAL_TERMS = 5  # of the series that cannot tell how many they need
@@ -67,7 +73,7 @@ class MapSettings:
     dtype: str
 
     def __post_init__(self) -> None:
-        as_choice(self.basis, tuple(BASES), name="basis")
+        as_choice(self.basis, (*BASES, "landmarks"), name="basis")
         as_choice(self.series, ("direct", "chebyshev", "vz"), name="series")
         as_choice(self.dtype, ("float32", "float64"), name="dtype")
         check_sampled_dof(self.dof)
@@ -83,6 +89,11 @@ class MapSettings:
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
         LogHistogram(half_life=self.half_life)
         as_positive_int(self.n_components, name="n_components")
+
+    @property
+    def first_rows(self) -> int:
+        """Rows that are kept before the map is planned: landmarks are drawn from 2D of them."""
+        return max(FIRST_ROWS, 2 * self.n_components) if self.basis == "landmarks" else FIRST_ROWS
 
     def check_same(self, other: MapSettings) -> None:
         """Refuse to merge with settings that differ, naming the first difference."""
@@ -106,14 +117,36 @@ def planned_map(
     histogram: LogHistogram,
 ) -> FeatureMap:
     """Return the map for a stream that begins with these rows, whose histogram is given."""
-    beta = settings.beta if not isinstance(settings.beta, str) else usual_beta(rows, weights)
+    beta = settings.beta
+    if isinstance(beta, str):
+        first = slice(0, _DISTANCE_ROWS)
+        beta = usual_beta(rows[first], None if weights is None else weights[first])
     series = _first_series(settings, histogram, float(beta))
     slots = _slots(settings, series.n_terms)
     n_inputs = settings.n_features * series.n_terms if slots is None else slots.n_slots
-    basis = BASES[settings.basis](
-        n_inputs, settings.n_components, settings.seed, float(beta), float(settings.dof)
+    kind = BASES.get(settings.basis, OrthogonalBasis)
+    basis = kind(n_inputs, settings.n_components, settings.seed, float(beta), float(settings.dof))
+    recipe = FeatureMap(RotatedSeries(series), basis, slots, settings.dtype)
+    if settings.basis == "landmarks":
+        landmarks = drawn_landmarks(rows, weights, settings.n_components, settings.seed + 2)
+        return replace(recipe, basis=_landmark_basis(settings, recipe, landmarks))
+    return recipe
+
+
+def _landmark_basis(
+    settings: MapSettings, plain: FeatureMap, landmarks: sparse.csr_array
+) -> LandmarkBasis:
+    """Return the whitened landmarks, in the coordinates of a map with any other basis."""
+    n_inputs, beta = plain.basis.n_inputs, plain.basis.beta
+    # In double precision, whatever the map: the whitening divides by small eigenvalues.
+    coordinates = replace(plain, dtype="float64").inputs(landmarks)[:, :n_inputs]
+    return landmark_basis(
+        landmarks,
+        np.asarray(coordinates, dtype=np.float64),
+        n_components=settings.n_components,
+        beta=beta,
+        dof=float(settings.dof),
     )
-    return FeatureMap(RotatedSeries(series), basis, slots, settings.dtype)
 
 
 def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:

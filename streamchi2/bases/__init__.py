@@ -2,15 +2,19 @@
 
 from streamchi2.bases.frequencies import RandomBasis, check_sampled_dof
 from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
+from streamchi2.bases.landmarks import LandmarkBasis, drawn_landmarks, landmark_basis
 from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.bases.slots import Slots, column_of_name
 
 __all__ = [
     "CosineBasis",
     "GaussianBasis",
+    "LandmarkBasis",
     "OrthogonalBasis",
     "RandomBasis",
     "Slots",
     "check_sampled_dof",
     "column_of_name",
+    "drawn_landmarks",
+    "landmark_basis",
 ]

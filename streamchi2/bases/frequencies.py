@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.batch import Floats, as_positive_float, as_positive_int
+from streamchi2.batch import Floats, Rows, as_positive_float, as_positive_int
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,10 @@ class RandomBasis(ABC):
     def scratch_width(self) -> int:
         """Width of the array that :meth:`features` takes; inputs first, then zeros."""
         return self.n_inputs
+
+    def ready(self, inputs_of: Callable[[Rows], Floats]) -> Self:
+        """Return what makes features of coordinates: this basis itself, which needs no rows."""
+        return self
 
     @abstractmethod
     def features(self, inputs: Floats, out: Floats) -> None:

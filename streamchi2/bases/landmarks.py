@@ -1,14 +1,15 @@
 """The landmark basis: Nyström features over stored rows, with the series doing the distances.
 
-Chi2 distances to m rows would cost m slow sums over columns; between series coordinates they are one
-matrix product. Landmarks carry more per feature than random frequencies do, because they lie where
-the data are; they have to be seen first.
+Chi2 distances to m rows would cost m slow sums over columns; between series coordinates they are
+one matrix product. Landmarks carry more per feature than random frequencies do, because they lie
+where the data are; they have to be seen first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from scipy.special import gammaincc
 
 from streamchi2.bases.frequencies import check_sampled_dof
 from streamchi2.batch import Floats, Rows, as_positive_float
+from streamchi2.counter_hash import gumbel_noise
 
 _FLOOR = 1e-6  # of the mean eigenvalue; below, a direction is rounding or a repeated landmark
 
@@ -141,12 +143,43 @@ def landmark_basis(
     kernel = kernel_of(inputs @ inputs.T, lengths[:, None], lengths, beta, dof)
     values, vectors = np.linalg.eigh(kernel)
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+    # Signs are arbitrary; fixed, they make equal landmarks give equal features.
+    largest = np.argmax(np.abs(vectors), axis=0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
     solid = values > _FLOOR * values.mean()
     whitening = np.zeros((landmarks.shape[0], n_components))
     whitening[:, : values.size] = vectors * np.where(
         solid, 1.0 / np.sqrt(np.where(solid, values, 1.0)), 0.0
     )
     return LandmarkBasis(landmarks, whitening, inputs.shape[1], beta, dof)
+
+
+def drawn_landmarks(
+    rows: Rows, weights: NDArray[np.float64] | None, n_landmarks: int, seed: int
+) -> sparse.csr_array:
+    """Draw distinct rows in proportion to their weights, at most ``n_landmarks`` of them.
+
+    Equal rows are one row of their joint weight, and rows compete in an order of their own: the
+    draw depends on which rows there are and how often, not on when they came.
+
+    >>> rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
+    >>> drawn_landmarks(rows, None, 5, seed=0).toarray()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    stored = sparse.csr_array(rows, dtype=np.float64)
+    own = np.ones(stored.shape[0]) if weights is None else weights
+    places: dict[tuple[bytes, bytes], int] = {}
+    total: dict[tuple[bytes, bytes], float] = {}
+    for place, (start, stop) in enumerate(pairwise(stored.indptr)):
+        columns = stored.indices[start:stop].astype(np.int64)
+        key = columns.tobytes(), stored.data[start:stop].tobytes()
+        places.setdefault(key, place)
+        total[key] = total.get(key, 0.0) + own[place]
+    order = sorted(places)
+    scores = np.log([total[key] for key in order]) + gumbel_noise(np.arange(len(order)), seed)
+    best = np.sort(np.argsort(-scores, kind="stable")[:n_landmarks])
+    return stored[[places[order[place]] for place in best]]
 
 
 def kernel_of(

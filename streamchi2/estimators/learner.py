@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.adaptive_map import AdaptiveMap, Schedule
+from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.batch import Floats, Rows, as_estimator_rows
 from streamchi2.estimators.linear_words import checked_words
 from streamchi2.estimators.map_words import MapWords
@@ -79,7 +79,7 @@ class MappedLearner(MapWords, StreamLearner):
             targets = None if targets is None else targets[heavy]
         if first:
             tracker = MappedMoments(self._first_map(int(rows.shape[1])), labelled)
-            stream = BufferedTracker(tracker, Schedule(self.half_life).boundaries())
+            stream = BufferedTracker(tracker, tracker.map.schedule.boundaries())
         else:
             stream = self._stream
         stream.tracker.n_jobs = self.n_jobs

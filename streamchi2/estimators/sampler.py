@@ -14,7 +14,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.adaptive_map import AdaptiveMap, Schedule
+from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.batch import Floats, Rows, as_estimator_rows, as_weights, record_columns
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.map_words import MapWords, Reading
@@ -51,9 +51,11 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
     n_terms : int or "auto", default="auto"
         Coordinates per value. "auto" takes as few as keep the error of the direct series below a
         third of that of the random features; 5 for the other series.
-    basis : {"orthogonal", "gaussian", "cosine"}, default="orthogonal"
+    basis : {"orthogonal", "gaussian", "cosine", "landmarks"}, default="orthogonal"
         Which frequencies: orthogonal ones without a stored matrix; independent ones, as pairs
-        of cosine and sine; or the paper's cosines with random shifts.
+        of cosine and sine; or the paper's cosines with random shifts. "landmarks" are Nyström
+        features instead, over D rows drawn from the first 2D, which are kept until then; they
+        say more per feature and cost more per row.
     n_slots : int, None or "auto", default="auto"
         Inputs into which wide rows are folded by signed hashing. "auto" folds when there would be
         more than 16384 coordinates, None never.
@@ -170,7 +172,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
             if rows.shape[0] == 0:
                 raise ValueError("sample_weight must not be zero for every row of the first batch")
             tracker = self._first_map(int(rows.shape[1]))
-            stream = BufferedTracker(tracker, Schedule(self.half_life).boundaries())
+            stream = BufferedTracker(tracker, tracker.schedule.boundaries())
             with deferred_interrupts():
                 stream.update(rows, weights=weights)
                 record_columns(self, X)

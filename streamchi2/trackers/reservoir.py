@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.batch import Rows
-from streamchi2.counter_hash import mixed_bits
+from streamchi2.counter_hash import gumbel_noise, mixed_bits
 from streamchi2.errors import StateMismatchError
 
 
@@ -159,15 +159,3 @@ def _fingerprints(rows: sparse.csr_array) -> NDArray[np.float64]:
     weights = mixed_bits(rows.indices.astype(np.uint64), seed=1).astype(np.float64) * 2.0**-96
     row_of_value = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     return np.bincount(row_of_value, rows.data * weights, rows.shape[0]).astype(np.float64)
-
-
-def gumbel_noise(positions: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-    """Return one Gumbel variate per position, the same in every process and for ever.
-
-    >>> gumbel_noise(np.array([0, 1, 2]), seed=0).round(3)
-    array([ 2.087,  0.174, -1.29 ])
-    """
-    mixed = mixed_bits(positions.astype(np.uint64), seed)
-    uniform = ((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    noise: NDArray[np.float64] = -np.log(-np.log(uniform))
-    return noise

@@ -28,6 +28,8 @@ class Boundaries:
         Single positions, in any order.
     periods : tuple of int, default=(1024,)
         Every multiple of each of these is a boundary too.
+    first : int, default=1
+        No block ends before this position.
 
     Examples
     --------
@@ -38,15 +40,17 @@ class Boundaries:
 
     positions: tuple[int, ...] = ()
     periods: tuple[int, ...] = (1024,)
+    first: int = 1
 
     def __post_init__(self) -> None:
         if not self.periods:
             raise ValueError("periods must hold at least one period, got ()")
-        for value in (*self.positions, *self.periods):
+        for value in (*self.positions, *self.periods, self.first):
             as_positive_int(value, name="positions and periods")
 
     def after(self, position: int) -> int:
         """Return the first boundary beyond ``position``."""
+        position = max(position, self.first - 1)
         coming = [boundary for boundary in self.positions if boundary > position]
         coming += [(position // period + 1) * period for period in self.periods]
         return min(coming)

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.trackers.reservoir import Reservoir, gumbel_noise
+from streamchi2.counter_hash import gumbel_noise
+from streamchi2.trackers.reservoir import Reservoir
 
 
 def reservoir_of(rows, weights=None, *, size=5, half_life=None, cuts=()):
