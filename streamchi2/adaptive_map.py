@@ -62,8 +62,8 @@ class Schedule:
     def boundaries(self) -> Boundaries:
         """Return the positions at which blocks of the stream end, which include all due ones."""
         periods = (1024,) if self.period is None else (1024, self.period)
-        positions = (self.first_rows, 4 * FIRST_ROWS)
-        return Boundaries(positions=positions, periods=periods, first=self.first_rows)
+        due = (4 * FIRST_ROWS,) if self.first_rows < 4 * FIRST_ROWS else ()
+        return Boundaries(positions=(self.first_rows, *due), periods=periods)
 
     def is_due(self, position: int) -> bool:
         """Tell whether ``position`` is one of re-estimation."""

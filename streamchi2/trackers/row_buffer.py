@@ -27,9 +27,7 @@ class Boundaries:
     positions : tuple of int, default=()
         Single positions, in any order.
     periods : tuple of int, default=(1024,)
-        Every multiple of each of these is a boundary too.
-    first : int, default=1
-        No block ends before this position.
+        Every multiple of each of these is a boundary too, from the first of the positions on.
 
     Examples
     --------
@@ -40,17 +38,16 @@ class Boundaries:
 
     positions: tuple[int, ...] = ()
     periods: tuple[int, ...] = (1024,)
-    first: int = 1
 
     def __post_init__(self) -> None:
         if not self.periods:
             raise ValueError("periods must hold at least one period, got ()")
-        for value in (*self.positions, *self.periods, self.first):
+        for value in (*self.positions, *self.periods):
             as_positive_int(value, name="positions and periods")
 
     def after(self, position: int) -> int:
         """Return the first boundary beyond ``position``."""
-        position = max(position, self.first - 1)
+        position = max(position, min(self.positions, default=1) - 1)
         coming = [boundary for boundary in self.positions if boundary > position]
         coming += [(position // period + 1) * period for period in self.periods]
         return min(coming)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from streamchi2.errors import StateMismatchError
 from streamchi2.counter_hash import gumbel_noise
+from streamchi2.errors import StateMismatchError
 from streamchi2.trackers.reservoir import Reservoir
 
 
