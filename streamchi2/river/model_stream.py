@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.adaptive_map import FIRST_ROWS, AdaptiveMap, Schedule
+from streamchi2.adaptive_map import AdaptiveMap, Schedule
 from streamchi2.blas_threads import one_blas_thread
 from streamchi2.feature_map import FeatureMap
-from streamchi2.map_plan import MapSettings
+from streamchi2.map_plan import FIRST_ROWS, MapSettings
 from streamchi2.mapped_moments import MappedMoments, with_labels
 from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
 from streamchi2.river.live_model import LiveModel
