@@ -54,7 +54,9 @@ class MappedLearner(MapWords, StreamLearner):
         weights = self._checked_weights(sample_weight, int(rows.shape[0]), first=first)
         n_workers(self.n_jobs)
         self._learner_words()
-        if not first:
+        if first:
+            self._map_settings(int(rows.shape[1]), 0)  # before trackers are made of these words
+        else:
             self._check_unchanged(self._stream.tracker.map.settings)
         return rows, weights
 

@@ -20,6 +20,7 @@ from mapped_models import (
 from sklearn.base import clone
 from strategies import BAD_ROWS
 
+from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor
 from streamchi2.errors import StateMismatchError
 
 
@@ -129,3 +130,9 @@ def test_bad_words_and_weights_leave_no_trace(estimator, answers):
     with pytest.raises(ValueError, match="sample_weight must not be zero for every row"):
         clone(estimator).fit(*some, sample_weight=np.zeros(3))
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("model", [ExpChi2Classifier, ExpChi2Regressor, ExpChi2PCA])
+def test_a_bad_number_of_features_is_refused_by_its_name(model):
+    with pytest.raises(TypeError, match="n_components must be an integer, got 'many'"):
+        model("many").partial_fit(np.ones((3, 2)), [0, 1, 1])
