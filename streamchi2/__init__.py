@@ -8,6 +8,7 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.kernels import chi2_distance, exp_chi2_kernel
+from streamchi2.persistence import load, save
 from streamchi2.series import (
     ChebyshevSeries,
     DirectSeries,
@@ -35,6 +36,8 @@ __all__ = [
     "chi2_distance",
     "exp_chi2_kernel",
     "greedy_parameters",
+    "load",
     "refined_parameters",
+    "save",
     "zolotarev_parameters",
 ]
