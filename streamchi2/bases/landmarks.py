@@ -18,6 +18,7 @@ from scipy.special import gammaincc
 
 from streamchi2.bases.frequencies import check_sampled_dof
 from streamchi2.batch import Floats, Rows, as_positive_float
+from streamchi2.blas_threads import one_blas_thread
 from streamchi2.counter_hash import gumbel_noise
 
 _FLOOR = 1e-6  # of the mean eigenvalue; below, a direction is rounding or a repeated landmark
@@ -141,7 +142,8 @@ def landmark_basis(
     """
     lengths = np.einsum("ij,ij->i", inputs, inputs)
     kernel = kernel_of(inputs @ inputs.T, lengths[:, None], lengths, beta, dof)
-    values, vectors = np.linalg.eigh(kernel)
+    with one_blas_thread:
+        values, vectors = np.linalg.eigh(kernel)
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
     # Signs are arbitrary; fixed, they make equal landmarks give equal features.
     largest = np.argmax(np.abs(vectors), axis=0)
