@@ -46,6 +46,10 @@ ESTIMATORS = {
         lambda: ExpChi2Sampler(12, basis="cosine", series="chebyshev", dtype="float64"),
         None,
     ),
+    "landmark classifier": (
+        lambda: ExpChi2Classifier(12, basis="landmarks", alpha=0.1, random_state=0),
+        WORDS,
+    ),
     "pca": (lambda: ExpChi2PCA(16, n_pca=4, half_life=200.5, random_state=0), None),
     "classifier": (lambda: ExpChi2Classifier(16, n_pca=0.9, random_state=0), WORDS),
     "fading classifier": (
