@@ -121,13 +121,13 @@ def profile(rows: np.ndarray, repeats: int) -> None:
     """Print the parts of one block, against what cannot be avoided: cosines, sines and DCTs."""
     recipe = ExpChi2Sampler(N_COMPONENTS, random_state=0).fit(rows)._recipe
     block = rows[:BLOCK_ROWS].astype(np.float32)
-    basis, scratch = recipe.basis, recipe._inputs(block)
+    basis, scratch = recipe.basis, recipe.inputs(block)
     features = np.empty((len(block), N_COMPONENTS), dtype=np.float32)
     phases = dct(scratch, axis=1, norm="ortho")
     half = features[:, : phases.shape[1]]
     seconds = median_seconds(
         {
-            "series coordinates": lambda: recipe._inputs(block),
+            "series coordinates": lambda: recipe.inputs(block),
             "one DCT": lambda: dct(phases, axis=1, norm="ortho"),
             "cosine of a block's phases": lambda: np.cos(phases, out=half),
             "sine of a block's phases": lambda: np.sin(phases, out=half),
