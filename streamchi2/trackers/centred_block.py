@@ -61,14 +61,21 @@ def centred_block(rows: Floats, weights: NDArray[np.float64]) -> CentredBlock:
     mean = np.zeros(rows.shape[1])
     if weight == 0.0:
         return CentredBlock(weight, mean, scaled)
-    shares, roots = weights / weight, np.sqrt(weights)[:, None]
+    shares, roots = weights / weight, np.sqrt(weights)[:, None].astype(rows.dtype)
+    uniform = bool((weights == 1.0).all())
     pieces = [slice(s, min(s + _CHUNK_ROWS, len(rows))) for s in range(0, len(rows), _CHUNK_ROWS)]
     for piece in pieces:
         mean += shares[piece] @ rows[piece].astype(np.float64, copy=False)
+    # In the dtype of the rows, twice as fast as in float64: first the rounded mean, which costs the
+    # rows no digit that they have, then what rounding took from it.
+    centre = mean.astype(rows.dtype)
+    remainder = (mean - centre).astype(rows.dtype)
     for piece in pieces:
-        deviations = rows[piece] - mean  # float64, rounded once when stored
-        deviations *= roots[piece]
-        scaled[piece] = deviations
+        deviations = np.subtract(rows[piece], centre, out=scaled[piece])
+        if remainder.any():
+            deviations -= remainder
+        if not uniform:
+            deviations *= roots[piece]
     return CentredBlock(weight, mean, scaled)
 
 
