@@ -24,7 +24,7 @@ from streamchi2.trackers.centred_block import (
 )
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
-_PANEL_COLUMNS = 256  # a panel of products and its accumulator stay in the cache
+_PANEL_COLUMNS = 512  # products of a panel take 2 KiB a feature, not another D x D matrix
 _FLOAT32_SQUARES = 1e-12, 1e12  # largest deviations whose products float32 neither loses nor bursts
 
 
@@ -159,13 +159,14 @@ def add_products(upper: NDArray[np.float64], block: Floats, *, kept: float = 1.0
     """
     block = safe_to_multiply(block)
     for start in range(0, upper.shape[0], _PANEL_COLUMNS):
-        stop = min(start + _PANEL_COLUMNS, upper.shape[0])
-        part = upper[start:stop, start:]
+        stop = start + _PANEL_COLUMNS
+        panel, rest = block[:, start:stop], block[:, stop:]
         if kept != 1.0:
-            part *= kept
-        part += block[:, start:stop].T @ block[:, start:]
-        # The square on the diagonal was filled whole.
-        part[:, : stop - start][np.tri(stop - start, k=-1, dtype=bool)] = 0.0
+            upper[start:stop, start:] *= kept
+        # Of a matrix times itself numpy forms one triangle, with half the work.
+        upper[start:stop, start:stop] += np.triu(panel.T @ panel)
+        if rest.shape[1]:
+            upper[start:stop, stop:] += panel.T @ rest
 
 
 def safe_to_multiply(block: Floats) -> Floats:
