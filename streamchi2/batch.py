@@ -18,9 +18,12 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from streamchi2.errors import StateMismatchError
+
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 
+_COLUMNS = ("n_features_in_", "feature_names_in_")
 _NUMBER_KINDS = "biuf"
 _ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
@@ -62,6 +65,19 @@ def as_estimator_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
 def record_columns(estimator: Any, X: Any) -> None:
     """Let ``estimator`` record the width and the column names of its first batch."""
     validate_data(estimator, X if hasattr(X, "shape") else np.asarray(X), skip_check_array=True)
+
+
+def columns_of(estimator: Any) -> dict[str, Any]:
+    """Return the width and the column names that an estimator has recorded, as attributes."""
+    return {name: getattr(estimator, name) for name in _COLUMNS if hasattr(estimator, name)}
+
+
+def check_same_columns(mine: Any, other: Any) -> None:
+    """Refuse to merge estimators that were fed other columns."""
+    for name in _COLUMNS:
+        here, there = getattr(mine, name, None), getattr(other, name, None)
+        if not np.array_equal(here, there):  # type: ignore[arg-type]
+            raise StateMismatchError(f"{name} must agree to merge, got {here} and {there}")
 
 
 def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:

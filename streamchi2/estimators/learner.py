@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.batch import Floats, Rows, as_estimator_rows
+from streamchi2.batch import Floats, Rows, as_estimator_rows, columns_of
 from streamchi2.estimators.linear_words import checked_words
 from streamchi2.estimators.map_words import MapWords
 from streamchi2.estimators.solution import LearnerWords, Learnt, Solution
@@ -103,10 +103,7 @@ class MappedLearner(MapWords, StreamLearner):
         empty = MappedMoments(
             AdaptiveMap(tracker.map.settings, self._recipe), _empty_like(tracker.labelled)
         )
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(shard, name, getattr(self, name))
-        shard.__dict__.update(self._words_of_stream())
+        shard.__dict__.update(self._words_of_stream() | columns_of(self))
         shard._stream = BufferedTracker(empty, self._stream.buffer.boundaries)
         shard._solution = shard._new_solution(shard._stream)
         return shard

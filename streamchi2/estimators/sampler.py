@@ -15,7 +15,15 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.batch import Floats, Rows, as_estimator_rows, as_weights, record_columns
+from streamchi2.batch import (
+    Floats,
+    Rows,
+    as_estimator_rows,
+    as_weights,
+    check_same_columns,
+    columns_of,
+    record_columns,
+)
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.map_words import MapWords, Reading
 from streamchi2.interrupts import deferred_interrupts
@@ -214,9 +222,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         empty = AdaptiveMap(settings, self._recipe)
         shard._stream = BufferedTracker(empty, self._stream.buffer.boundaries)
         shard._reading = Reading(shard._stream)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(shard, name, getattr(self, name))
+        shard.__dict__.update(columns_of(self))
         return shard
 
     def merge(self, other: Self) -> Self:
@@ -241,20 +247,16 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
             _check_same_words(self, other)
             with deferred_interrupts():
                 self._stream = other._stream.copy()
-                self._copy_columns(other)
+                self.__dict__.update(columns_of(other))
                 self._reading = Reading(self._stream)
             return self
+        check_same_columns(self, other)
         # Copied first: two that merge each other must not wait for each other's lock.
         shard = other._stream.copy()
         with self._stream.lock, deferred_interrupts():
             self._stream.take_over(shard)
             self._reading = Reading(self._stream)
         return self
-
-    def _copy_columns(self, other: Self) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(other, name):
-                setattr(self, name, getattr(other, name))
 
     @property
     def _n_features_out(self) -> int:

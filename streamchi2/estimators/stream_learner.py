@@ -14,14 +14,14 @@ from streamchi2.batch import (
     as_estimator_features,
     as_positive_float,
     as_weights,
+    check_same_columns,
+    columns_of,
     record_columns,
 )
 from streamchi2.errors import StateMismatchError
 from streamchi2.interrupts import deferred_interrupts
 from streamchi2.targets import refuse_huge
 from streamchi2.trackers.buffered_tracker import BufferedTracker
-
-_COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
 class StreamLearner(BaseEstimator):
@@ -60,7 +60,7 @@ class StreamLearner(BaseEstimator):
         if not other.__sklearn_is_fitted__():
             return self
         if self.__sklearn_is_fitted__():
-            self._check_columns(other)
+            check_same_columns(self, other)
             words, stream = self._merged_words(other), self._stream
             # Copied first: two that merge each other must not wait for each other's lock.
             shard = other._stream.copy()
@@ -68,9 +68,8 @@ class StreamLearner(BaseEstimator):
                 stream.take_over(shard)
                 self._swap_in(stream, words)
         else:
-            columns = {name: getattr(other, name) for name in _COLUMNS if hasattr(other, name)}
             with deferred_interrupts():
-                self._swap_in(other._stream.copy(), other._words_of_stream() | columns)
+                self._swap_in(other._stream.copy(), other._words_of_stream() | columns_of(other))
         return self
 
     def _absorbed(
@@ -167,9 +166,3 @@ class StreamLearner(BaseEstimator):
     def _differs(self, name: str, mine: Any, theirs: Any) -> bool:
         """Tell whether two values of a constructor word forbid a merge."""
         return bool(mine != theirs)
-
-    def _check_columns(self, other: Any) -> None:
-        for name in _COLUMNS:
-            mine, theirs = getattr(self, name, None), getattr(other, name, None)
-            if not np.array_equal(mine, theirs):  # type: ignore[arg-type]
-                raise StateMismatchError(f"{name} must agree to merge, got {mine} and {theirs}")

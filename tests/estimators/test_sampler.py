@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from strategies import BAD_ROWS
 
 from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
+from streamchi2.errors import StateMismatchError
 
 
 @parametrize_with_checks(
@@ -209,3 +210,17 @@ def test_a_million_columns_are_folded():
     sampler = ExpChi2Sampler(512, random_state=0).fit(rows)
     assert sampler._recipe.slots.n_slots == 4096
     assert sampler.transform(rows).shape == (100, 512)
+
+
+def test_shards_of_other_columns_are_refused_without_a_trace():
+    rows = stream(100)
+    frames = [
+        pd.DataFrame(rows, columns=[f"{letter}{i}" for i in range(rows.shape[1])])
+        for letter in "ab"
+    ]
+    mine, other = (fed(frame) for frame in frames)
+    before = mine.transform(frames[0])
+    with pytest.raises(StateMismatchError, match="feature_names_in_ must agree to merge"):
+        mine.merge(other)
+    assert np.array_equal(mine.transform(frames[0]), before)
+    assert mine.input_histogram_.n_rows == 100
