@@ -1,0 +1,158 @@
+"""What came in, where the landmarks stand, and how little error they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from streamchi2.plots.canvas import BLUE, VERMILLION, axes_to_draw_on, reading
+from streamchi2.series import DirectSeries
+from streamchi2.trackers.log_histogram import LogHistogram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import StepPatch
+
+_N_BINS = 60
+_N_POINTS = 600
+
+
+@dataclass
+class InputHistogramDisplay:
+    r"""Density of the non-zero inputs on a logarithmic axis, with the landmarks k and |G|.
+
+    The direct series errs by :math:`G(x)\,G(y)\,2xy/(x+y)` with
+    :math:`G(x) = \prod_p (x-k_p)/(x+k_p)`, so |G| is the envelope of its relative error: it
+    touches zero at every landmark, and is small where the inputs are many.
+
+    Parameters
+    ----------
+    edges : ndarray, shape (m + 1,)
+        Ends of the bins.
+    density : ndarray, shape (m,)
+        Probability per unit of log x.
+    k : ndarray or None
+        Landmarks; None leaves them and |G| out.
+
+    Attributes
+    ----------
+    ax_, error_ax_ : matplotlib Axes
+        For the density, and for |G| on the right (None without landmarks).
+    figure_ : matplotlib Figure
+        The figure that holds them.
+    density_ : matplotlib StepPatch
+        The density.
+    line_ : matplotlib Line2D or None
+        The envelope |G|.
+
+    Examples
+    --------
+    >>> from streamchi2 import LogHistogram, refined_parameters
+    >>> histogram = LogHistogram().update(np.random.default_rng(0).gamma(0.5, size=1000))
+    >>> display = InputHistogramDisplay.from_histogram(histogram, refined_parameters(histogram, 3))
+    >>> mass = display.density @ np.diff(np.log(display.edges))
+    >>> print(f"{mass:.3f}")
+    1.000
+    """
+
+    edges: NDArray[np.float64]
+    density: NDArray[np.float64]
+    k: NDArray[np.float64] | None = None
+
+    ax_: Axes | None = None
+    error_ax_: Axes | None = None
+    figure_: Figure | None = None
+    density_: StepPatch | None = None
+    line_: Line2D | None = None
+
+    @classmethod
+    def from_histogram(cls, histogram: LogHistogram, k: ArrayLike | None = None) -> Self:
+        """Return the display of a histogram and, if given, of landmarks; draws nothing yet."""
+        # One more bit than the range: a histogram of equal values has some width, too.
+        edges = np.geomspace(histogram.low, histogram.high * (1 + 1e-12), _N_BINS + 1)
+        counts = np.histogram(histogram.centres, bins=edges, weights=histogram.weights)[0]
+        density = counts / counts.sum() / np.diff(np.log(edges))
+        return cls(edges, density, None if k is None else np.sort(np.asarray(k, dtype=np.float64)))
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the inputs that a fitted estimator has seen.
+
+        Parameters
+        ----------
+        estimator : estimator with ``input_histogram_``
+            Such as a fitted :class:`~streamchi2.ExpChi2Classifier`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        InputHistogramDisplay
+        """
+        histogram = reading(estimator, "input_histogram_", needed_for="its inputs")
+        return cls.from_histogram(histogram, getattr(estimator, "k_", None)).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on Axes, or on those of a new figure, and return this display."""
+        ax = axes_to_draw_on(ax)
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+        self.density_ = ax.stairs(
+            self.density, self.edges, fill=True, color=BLUE, alpha=0.35, lw=0, label="inputs"
+        )
+        ax.set(xscale="log", xlabel="value of an input", ylabel="density per unit of log x")
+        ax.set_xlim(self.edges[0], self.edges[-1])
+        ax.set_ylim(bottom=0.0)
+        if self.edges[-1] < 300 * self.edges[0]:  # plain numbers for the few decades of a row
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        if self.k is not None:
+            self._plot_landmarks(ax, self.k)
+        return self
+
+    def _plot_landmarks(self, ax: Axes, k: NDArray[np.float64]) -> None:
+        values = np.unique(np.append(np.geomspace(self.edges[0], self.edges[-1], _N_POINTS), k))
+        error_ax = ax.twinx()
+        error_ax.spines[["top", "left"]].set_visible(False)
+        envelope = np.abs(DirectSeries(k).residual(values))
+        (self.line_,) = error_ax.plot(values, envelope, color=VERMILLION, lw=1.4, label="|G|")
+        shown = k[(k >= self.edges[0]) & (k <= self.edges[-1])]
+        marks = error_ax.plot(
+            shown, np.zeros(shown.size), "^", color=VERMILLION, ms=7, clip_on=False,
+            label="landmarks k",
+        )  # fmt: skip
+        error_ax.set_ylim(bottom=0.0)
+        error_ax.set_ylabel("envelope of the error, |G|", color=VERMILLION)
+        error_ax.tick_params(axis="y", colors=VERMILLION)
+        ax.legend(
+            handles=[self.density_, self.line_, *marks], frameon=False, ncols=3,
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.0,
+        )  # fmt: skip
+        self.error_ax_ = error_ax
+
+
+def plot_input_histogram(estimator: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what a fitted estimator has seen, its landmarks k and the envelope |G| of their error.
+
+    Parameters
+    ----------
+    estimator : estimator with ``input_histogram_``
+        Fitted.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        See :class:`InputHistogramDisplay` for what is on them.
+    """
+    drawn = InputHistogramDisplay.from_estimator(estimator, ax=ax).ax_
+    assert drawn is not None
+    return drawn

@@ -1,0 +1,185 @@
+"""What the pictures show: the numbers on the lines, the marks, the labels, and the refusals."""
+
+import sys
+
+import matplotlib as mpl
+
+mpl.use("Agg")  # before pyplot, which would look for a screen
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.naive_bayes import GaussianNB
+
+from streamchi2 import (
+    ExpChi2Classifier,
+    ExpChi2PCA,
+    ExpChi2Regressor,
+    ExpChi2Sampler,
+    LogHistogram,
+    StreamingPCA,
+)
+from streamchi2.plots import (
+    ConvergenceDisplay,
+    InputHistogramDisplay,
+    ProgressDisplay,
+    SpectrumDisplay,
+    plot_convergence,
+    plot_input_histogram,
+    plot_progress,
+    plot_spectrum,
+)
+from streamchi2.river import ExpChi2Classifier as RiverClassifier
+from streamchi2.series.predicted_error import predicted_error
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_is_left_behind():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def sampler(digits):
+    return ExpChi2Sampler(64, random_state=0).fit(digits[0][:600])
+
+
+def test_the_functions_draw_on_the_axes_given_and_return_them(sampler, digits):
+    figure, axes = plt.subplots(2, 2)
+    rows, labels = digits[0][:200], digits[1][:200]
+    pca = ExpChi2PCA(32, n_pca=8, random_state=0).fit(rows)
+    model = ExpChi2Classifier(32, random_state=0)
+    drawn = [
+        plot_input_histogram(sampler, ax=axes[0, 0]),
+        plot_convergence(sampler, n_terms=3, ax=axes[0, 1]),
+        plot_spectrum(pca, ax=axes[1, 0]),
+        plot_progress(model, rows, labels, ax=axes[1, 1]),
+    ]
+    assert drawn == list(axes.flat)
+    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in drawn)
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_the_density_holds_all_inputs_and_g_vanishes_at_every_landmark(sampler):
+    display = InputHistogramDisplay.from_estimator(sampler)
+    heights, edges, _ = display.density_.get_data()
+    assert heights @ np.diff(np.log(edges)) == pytest.approx(1.0, rel=1e-12)
+    x, envelope = display.line_.get_data()
+    np.testing.assert_array_equal(np.sort(x[envelope == 0.0]), np.sort(sampler.k_))
+    marks = display.error_ax_.lines[1].get_xdata()
+    np.testing.assert_array_equal(marks, np.sort(sampler.k_))
+    assert display.ax_.get_xscale() == "log"
+
+
+def test_equal_inputs_have_a_density_too():
+    display = InputHistogramDisplay.from_histogram(LogHistogram().update([[0.5, 0.5]])).plot()
+    heights, edges, _ = display.density_.get_data()
+    assert heights @ np.diff(np.log(edges)) == pytest.approx(1.0, rel=1e-12)
+    assert display.error_ax_ is None
+
+
+def test_a_series_without_landmarks_shows_none(digits):
+    other = ExpChi2Sampler(16, series="chebyshev", random_state=0).fit(digits[0][:100])
+    display = InputHistogramDisplay.from_estimator(other)
+    assert display.k is None
+    assert display.line_ is None
+
+
+def test_the_curves_of_convergence_are_the_predicted_errors_relative_to_the_mean(sampler):
+    display = ConvergenceDisplay.from_estimator(sampler, n_terms=4)
+    histogram = sampler.input_histogram_
+    terms, drawn = display.lines_["direct, refined"].get_data()
+    np.testing.assert_array_equal(terms, [1, 2, 3, 4])
+    # All curves are in one unit, so that ratios of errors are those of the library.
+    in_use = predicted_error(histogram, sampler.k_).rms
+    greedy = display.lines_["direct, greedy"].get_ydata()
+    assert np.all(drawn <= greedy * (1 + 1e-9))
+    unit = in_use / drawn[sampler.n_terms_ - 1]
+    assert unit == pytest.approx(
+        predicted_error(histogram, [1e-300]).rms, rel=0.02
+    )  # a landmark far below all values leaves the whole of 2xy/(x+y); k was fitted a bit earlier
+    np.testing.assert_array_equal(display.lines_["VZ"].get_xdata(), [1, 3])
+    assert display.n_terms_in_use == sampler.n_terms_
+
+
+@pytest.mark.parametrize("learner", [StreamingPCA(20), PCA(20), ExpChi2PCA(64, n_pca=20)])
+def test_the_spectrum_is_that_of_the_estimator(learner, digits):
+    learner.fit(digits[0][:300])
+    display = SpectrumDisplay.from_estimator(learner)
+    numbers, shares = display.line_.get_data()
+    np.testing.assert_array_equal(numbers, np.arange(1, 21))
+    np.testing.assert_allclose(shares, learner.explained_variance_ratio_)
+    enough = display.enough_for(0.5)
+    assert shares[:enough].sum() >= 0.5 > shares[: enough - 1].sum()
+    assert display.enough_for(0.99999) is None
+
+
+def test_progress_predicts_before_it_learns_and_leaves_the_estimator_alone(digits):
+    rows, labels = digits[0][:330], digits[1][:330]
+    model = ExpChi2Classifier(32, random_state=0)
+    display = ProgressDisplay.from_estimator(model, rows, labels, batch_size=100, window=50)
+    assert not hasattr(model, "_stream")
+    by_hand = ExpChi2Classifier(32, random_state=0).partial_fit(rows[:100], labels[:100])
+    right = []
+    for start in (100, 200, 300):
+        right.extend(by_hand.predict(rows[start : start + 100]) == labels[start : start + 100])
+        by_hand.partial_fit(rows[start : start + 100], labels[start : start + 100])
+    np.testing.assert_array_equal(display.scores, right)
+    seen, accuracy = display.line_.get_data()
+    assert (seen[-1], accuracy[-1]) == (330, pytest.approx(np.mean(right)))
+    assert display.window_line_.get_ydata()[-1] == pytest.approx(np.mean(right[-50:]))
+    assert "accuracy" in display.ax_.get_ylabel()
+
+
+def test_progress_of_a_regressor_is_its_absolute_error(digits):
+    rows, labels = digits[0][:300], digits[1][:300].astype(float)
+    model = ExpChi2Regressor(32, random_state=0)
+    display = ProgressDisplay.from_estimator(model, rows, labels)
+    assert display.metric == "absolute error"
+    assert display.ax_.get_ylabel() == "absolute error before learning"
+
+
+def test_progress_marks_re_estimations_and_changes(digits):
+    rows, labels = digits[0], digits[1].copy()
+    labels[400:] = (labels[400:] + 5) % 10
+    model = RiverClassifier(n_components=64, seed=0, drift_detector="adwin", n_terms=1)
+    predicted = []
+    for row, label in zip(rows[:700].tolist(), labels[:700].tolist(), strict=True):
+        values = dict(enumerate(row))
+        predicted.append(model.predict_one(values))
+        model.learn_one(values, label)
+    predicted[0] = -1  # river says None before the first label
+    display = ProgressDisplay.from_predictions(labels[:700], predicted, estimator=model).plot()
+    assert display.drift_events == tuple(event.found_at for event in model.drift_events_)
+    assert display.transports == tuple(position for position, _ in model.transports_)
+    assert any(400 < position < 500 for position in display.drift_events)
+    drawn = {float(line.get_xdata()[0]) for line in display.ax_.lines[:-2]}
+    assert drawn == {*display.drift_events, *display.transports}
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "change found" in names
+
+
+def test_refusals_name_the_argument_and_the_value(sampler, digits):
+    with pytest.raises(TypeError, match=r"estimator must have input_histogram_ .* GaussianNB"):
+        plot_input_histogram(GaussianNB())
+    with pytest.raises(TypeError, match="estimator must have explained_variance_ratio_"):
+        plot_spectrum(sampler)
+    with pytest.raises(ValueError, match="n_terms must be"):
+        plot_convergence(sampler, n_terms=0)
+    with pytest.raises(TypeError, match="ax must be matplotlib Axes or None, got 3"):
+        plot_input_histogram(sampler, ax=3)
+    with pytest.raises(ValueError, match="batch_size must be below the number of rows, got 100"):
+        plot_progress(ExpChi2Classifier(8), digits[0][:100], digits[1][:100])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ProgressDisplay.from_predictions([1, 2], [1])
+    with pytest.raises(ValueError, match="must be flat and not empty, got shapes"):
+        ProgressDisplay.from_predictions([], [])
+    assert plt.get_fignums() == []
+
+
+def test_without_matplotlib_the_extra_is_named(sampler, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    display = InputHistogramDisplay.from_histogram(sampler.input_histogram_, sampler.k_)
+    with pytest.raises(ImportError, match=r'pip install "streamchi2\[plot\]"'):
+        display.plot()
