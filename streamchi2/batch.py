@@ -80,6 +80,16 @@ def check_same_columns(mine: Any, other: Any) -> None:
             raise StateMismatchError(f"{name} must agree to merge, got {here} and {there}")
 
 
+def check_named_alike(rows: Any, X: Any, *, name: str) -> None:
+    """Refuse rows whose columns have other names, or another order, than those of ``X``."""
+    names, expected = (getattr(frame, "columns", None) for frame in (rows, X))
+    if names is not None and expected is not None and list(names) != list(expected):
+        raise ValueError(
+            f"{name} must have the columns of X in their order, got {list(names)[:5]} and "
+            f"{list(expected)[:5]}"
+        )
+
+
 def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return ``X`` as dense finite features of any sign; columns are checked as above."""
     features = _estimator_floats(estimator, X, reset=reset, negative=True, accept_sparse=False)

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import (
+    ChosenRows,
     CosineBasis,
     GaussianBasis,
     LandmarkBasis,
@@ -71,6 +72,7 @@ class MapSettings:
     half_life: float | None
     seed: int
     dtype: str
+    landmarks: ChosenRows | None = None
 
     def __post_init__(self) -> None:
         as_choice(self.basis, (*BASES, "landmarks"), name="basis")
@@ -89,11 +91,32 @@ class MapSettings:
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
         LogHistogram(half_life=self.half_life)
         as_positive_int(self.n_components, name="n_components")
+        if self.landmarks is not None:
+            self._check_landmarks(self.landmarks)
+
+    def _check_landmarks(self, landmarks: ChosenRows) -> None:
+        if self.basis != "landmarks":
+            raise ValueError(
+                f"landmarks must be None unless basis is 'landmarks', got {landmarks!r} "
+                f"with basis {self.basis!r}"
+            )
+        if landmarks.width != self.n_features:
+            raise ValueError(
+                f"landmarks must have as many columns as X, got {landmarks.width} and "
+                f"{self.n_features}"
+            )
+        if landmarks.n_rows < self.n_components:
+            raise ValueError(
+                f"landmarks must be at least n_components rows, got {landmarks.n_rows} for "
+                f"n_components={self.n_components}: m landmarks carry m features"
+            )
 
     @property
     def first_rows(self) -> int:
         """Rows that are kept before the map is planned: landmarks are drawn from 2D of them."""
-        return max(FIRST_ROWS, 2 * self.n_components) if self.basis == "landmarks" else FIRST_ROWS
+        if self.basis == "landmarks" and self.landmarks is None:
+            return max(FIRST_ROWS, 2 * self.n_components)
+        return FIRST_ROWS
 
     def check_same(self, other: MapSettings) -> None:
         """Refuse to merge with settings that differ, naming the first difference."""
@@ -128,7 +151,12 @@ def planned_map(
     basis = kind(n_inputs, settings.n_components, settings.seed, float(beta), float(settings.dof))
     recipe = FeatureMap(RotatedSeries(series), basis, slots, settings.dtype)
     if settings.basis == "landmarks":
-        landmarks = drawn_landmarks(rows, weights, settings.n_components, settings.seed + 2)
+        chosen = settings.landmarks
+        landmarks = (
+            drawn_landmarks(rows, weights, settings.n_components, settings.seed + 2)
+            if chosen is None
+            else chosen.rows
+        )
         return replace(recipe, basis=_landmark_basis(settings, recipe, landmarks))
     return recipe
 

@@ -8,6 +8,7 @@ _MAP_PARAMETERS = {
     "series": [*_NONSENSE, None],
     "n_terms": [*_NONSENSE, 0, 2.5, None],
     "basis": [*_NONSENSE, None],
+    "landmarks": [*_NONSENSE, [[1.0, -1.0]], [[0.2] * 5] * 9, [["a"] * 5] * 9],
     "n_slots": [*_NONSENSE, 0, 2**40],
     "adapt": [*_NONSENSE, None, 1],
     "half_life": [*_NONSENSE, 0, 1e-9, True],

@@ -50,6 +50,12 @@ ESTIMATORS = {
         lambda: ExpChi2Classifier(12, basis="landmarks", alpha=0.1, random_state=0),
         WORDS,
     ),
+    "chosen landmarks": (
+        lambda: ExpChi2Regressor(
+            8, basis="landmarks", landmarks=ROWS[:12], half_life=90, random_state=0
+        ),
+        NUMBERS,
+    ),
     "pca": (lambda: ExpChi2PCA(16, n_pca=4, half_life=200.5, random_state=0), None),
     "classifier": (lambda: ExpChi2Classifier(16, n_pca=0.9, random_state=0), WORDS),
     "fading classifier": (

@@ -46,11 +46,13 @@ from streamchi2.testing import (
 TRANSFORMERS = [
     ExpChi2Sampler(16, random_state=0),
     ExpChi2PCA(16, n_pca=None, random_state=0),
+    ExpChi2Sampler(8, basis="landmarks", random_state=0),
     StreamingPCA(),
 ]
 CLASSIFIERS = [
     ExpChi2Classifier(16, alpha=0.1, random_state=0),
     ExpChi2Classifier(16, alpha=0.1, half_life=30, random_state=0),
+    ExpChi2Classifier(8, basis="landmarks", alpha=0.1, random_state=0),
     StreamingRidgeClassifier(),
 ]
 REGRESSORS = [ExpChi2Regressor(16, alpha=0.1, random_state=0), StreamingRidge()]

@@ -1,5 +1,6 @@
 """Bases: from the coordinates of a row to its features."""
 
+from streamchi2.bases.chosen_rows import ChosenRows
 from streamchi2.bases.frequencies import RandomBasis, check_sampled_dof
 from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
 from streamchi2.bases.landmarks import LandmarkBasis, drawn_landmarks, landmark_basis
@@ -7,6 +8,7 @@ from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.bases.slots import Slots, column_of_name
 
 __all__ = [
+    "ChosenRows",
     "CosineBasis",
     "GaussianBasis",
     "LandmarkBasis",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaincc
 
+from streamchi2.bases.chosen_rows import same_rows
 from streamchi2.bases.frequencies import check_sampled_dof
 from streamchi2.batch import Floats, Rows, as_positive_float
 from streamchi2.blas_threads import one_blas_thread
@@ -91,7 +92,7 @@ class LandmarkBasis:
         return (
             settings[0] == settings[1]
             and np.array_equal(self.whitening, other.whitening)
-            and _same_rows(self.landmarks, other.landmarks)
+            and same_rows(self.landmarks, other.landmarks)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none
@@ -198,10 +199,3 @@ def kernel_of(
         return np.exp(np.negative(scaled, out=scaled), out=scaled)
     kernel: Floats = gammaincc(scaled.dtype.type(dof / 2.0), scaled)
     return kernel
-
-
-def _same_rows(left: sparse.csr_array, right: sparse.csr_array) -> bool:
-    return left.shape == right.shape and all(
-        np.array_equal(getattr(left, part), getattr(right, part))
-        for part in ("indptr", "indices", "data")
-    )

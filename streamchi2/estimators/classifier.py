@@ -49,7 +49,9 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     calibrate : "quantile" or None, default=None
         Shift the scores of each class so that equally many rows exceed them in proportion to its
         size: scores of many classes are not comparable otherwise.
-    beta, dof, series, n_terms, basis, n_slots, adapt, half_life, dtype, n_jobs, random_state
+    beta, dof, series, n_terms, basis, landmarks, n_slots, adapt
+        As in :class:`ExpChi2Sampler`.
+    half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
 
     Attributes
@@ -95,6 +97,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_slots: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -113,6 +116,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
             series=series,
             n_terms=n_terms,
             basis=basis,
+            landmarks=landmarks,
             n_slots=n_slots,
             adapt=adapt,
             half_life=half_life,

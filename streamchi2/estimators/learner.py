@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.batch import Floats, Rows, as_estimator_rows, columns_of
+from streamchi2.batch import Floats, Rows, as_estimator_rows, check_named_alike, columns_of
 from streamchi2.estimators.linear_words import checked_words
-from streamchi2.estimators.map_words import MapWords
+from streamchi2.estimators.map_words import MapWords, landmarks_differ
 from streamchi2.estimators.solution import LearnerWords, Learnt, Solution
 from streamchi2.estimators.stream_learner import StreamLearner
 from streamchi2.feature_map import FeatureMap
@@ -31,6 +31,7 @@ class MappedLearner(MapWords, StreamLearner):
 
     n_pca: float | None
     n_jobs: int | None
+    landmarks: Any
     _solution: Solution
     _stream: BufferedTracker[MappedMoments]
 
@@ -55,6 +56,7 @@ class MappedLearner(MapWords, StreamLearner):
         n_workers(self.n_jobs)
         self._learner_words()
         if first:
+            check_named_alike(self.landmarks, X, name="landmarks")
             self._map_settings(int(rows.shape[1]), 0)  # before trackers are made of these words
         else:
             self._check_unchanged(self._stream.tracker.map.settings)
@@ -127,6 +129,8 @@ class MappedLearner(MapWords, StreamLearner):
     def _differs(self, name: str, mine: Any, theirs: Any) -> bool:
         if name == "n_jobs":
             return False
+        if name == "landmarks":
+            return landmarks_differ(mine, theirs)
         if name == "random_state":  # others were drawn from; the maps know what came of it
             return isinstance(mine, Integral) and isinstance(theirs, Integral) and mine != theirs
         return super()._differs(name, mine, theirs)
@@ -163,6 +167,7 @@ class MappedRegression(MappedLearner):
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_slots: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -180,6 +185,7 @@ class MappedRegression(MappedLearner):
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
+        self.landmarks = landmarks
         self.n_slots = n_slots
         self.adapt = adapt
         self.half_life = half_life

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap, KernelError, Transport
+from streamchi2.bases import ChosenRows, LandmarkBasis
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings
 from streamchi2.series import DirectSeries
@@ -86,8 +89,24 @@ class MapWords:
         """
         return self._map.measured_kernel_error()
 
-    def _map_settings(self: Any, n_features: int, seed: int) -> MapSettings:
-        """Check the constructor words and return them as a value."""
+    @property
+    def landmarks_(self) -> sparse.csr_array:
+        """Rows on which the features rest, as a copy."""
+        basis = self._recipe.basis
+        if not isinstance(basis, LandmarkBasis):
+            raise AttributeError(f"landmarks_ belongs to basis='landmarks', this is {basis!r}")
+        return basis.landmarks.copy()
+
+    def _map_settings(
+        self: Any, n_features: int, seed: int, known: ChosenRows | None = None
+    ) -> MapSettings:
+        """Check the constructor words and return them as a value.
+
+        ``known`` are landmarks of an earlier call, which need not be read again.
+        """
+        landmarks = known
+        if known is None or not known.is_read_from(self.landmarks):
+            landmarks = None if self.landmarks is None else ChosenRows.read(self.landmarks)
         return MapSettings(
             n_features=n_features,
             n_components=self.n_components,
@@ -101,14 +120,14 @@ class MapWords:
             half_life=self.half_life,
             seed=seed,
             dtype=self.dtype,
+            landmarks=landmarks,
         )
 
     def _first_map(self: Any, n_features: int) -> AdaptiveMap:
         """Return an empty map under the present constructor words."""
         # Checked once before the draw: a refusal must not advance a shared random state.
-        self._map_settings(n_features, 0)
-        seed = _drawn_seed(self.random_state)
-        return AdaptiveMap(self._map_settings(n_features, seed))
+        settings = self._map_settings(n_features, 0)
+        return AdaptiveMap(replace(settings, seed=_drawn_seed(self.random_state)))
 
     def _check_unchanged(self: Any, settings: MapSettings) -> None:
         """Refuse constructor words that were changed in the middle of a stream."""
@@ -116,7 +135,7 @@ class MapWords:
         check_random_state(self.random_state)  # refuses nonsense, draws nothing
         if isinstance(self.random_state, Integral):
             seed = _drawn_seed(self.random_state)
-        present = self._map_settings(settings.n_features, seed)
+        present = self._map_settings(settings.n_features, seed, settings.landmarks)
         if (difference := present.first_difference(settings)) is not None:
             name, now, before = difference
             raise ValueError(
@@ -148,6 +167,13 @@ class Reading:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_stream": self._stream}  # what has been worked out is no state
+
+
+def landmarks_differ(mine: Any, theirs: Any) -> bool:
+    """Tell whether two values of the word ``landmarks`` differ in content."""
+    if mine is None or theirs is None or mine is theirs:
+        return mine is not theirs
+    return ChosenRows.read(mine) != ChosenRows.read(theirs)
 
 
 def _drawn_seed(random_state: Any) -> int:

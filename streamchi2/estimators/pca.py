@@ -30,7 +30,9 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
     n_pca : int, float in (0, 1) or None, default=256
         Number of principal components that come out, or the share of variance they must hold;
         None keeps all D.
-    beta, dof, series, n_terms, basis, n_slots, adapt, half_life, dtype, n_jobs, random_state
+    beta, dof, series, n_terms, basis, landmarks, n_slots, adapt
+        As in :class:`ExpChi2Sampler`.
+    half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades the covariance.
 
     Attributes
@@ -72,6 +74,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_slots: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -86,6 +89,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
+        self.landmarks = landmarks
         self.n_slots = n_slots
         self.adapt = adapt
         self.half_life = half_life

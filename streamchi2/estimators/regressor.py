@@ -38,7 +38,9 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         What is penalised.
     l1_ratio : float, default=0.5
         Share of absolute values in the elastic net.
-    beta, dof, series, n_terms, basis, n_slots, adapt, half_life, dtype, n_jobs, random_state
+    beta, dof, series, n_terms, basis, landmarks, n_slots, adapt
+        As in :class:`ExpChi2Sampler`.
+    half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
 
     Attributes

@@ -20,12 +20,13 @@ from streamchi2.batch import (
     Rows,
     as_estimator_rows,
     as_weights,
+    check_named_alike,
     check_same_columns,
     columns_of,
     record_columns,
 )
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.map_words import MapWords, Reading
+from streamchi2.estimators.map_words import MapWords, Reading, landmarks_differ
 from streamchi2.interrupts import deferred_interrupts
 from streamchi2.row_blocks import n_workers
 from streamchi2.trackers.buffered_tracker import BufferedTracker
@@ -64,6 +65,9 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         of cosine and sine; or the paper's cosines with random shifts. "landmarks" are Nyström
         features instead, over D rows drawn from the first 2D, which are kept until then; they
         say more per feature and cost more per row.
+    landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
+        Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
+        the first 64 rows. At least D of them; of more the D leading directions are taken.
     n_slots : int, None or "auto", default="auto"
         Inputs into which wide rows are folded by signed hashing. "auto" folds when there would be
         more than 16384 coordinates, None never.
@@ -94,6 +98,8 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         Re-estimations of k: where, and how far the coordinates moved (relative).
     transport_residual_ : float
         Sum of the residuals.
+    landmarks_ : csr_array
+        With ``basis="landmarks"``: the rows in use.
     n_features_in_ : int
         Width of the rows.
 
@@ -129,6 +135,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_slots: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -142,6 +149,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
+        self.landmarks = landmarks
         self.n_slots = n_slots
         self.adapt = adapt
         self.half_life = half_life
@@ -177,6 +185,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         rows, weights = _without_weightless(rows, as_weights(sample_weight, rows.shape[0]))
         n_workers(self.n_jobs)  # refuses nonsense
         if first:
+            check_named_alike(self.landmarks, X, name="landmarks")
             if rows.shape[0] == 0:
                 raise ValueError("sample_weight must not be zero for every row of the first batch")
             tracker = self._first_map(int(rows.shape[1]))
@@ -285,7 +294,11 @@ def _without_weightless(
 def _check_same_words(mine: BaseEstimator, other: BaseEstimator) -> None:
     theirs = other.get_params()
     for name, value in mine.get_params().items():
-        if name != "n_jobs" and value != theirs[name]:
+        if name == "landmarks":
+            differs = landmarks_differ(value, theirs[name])
+        else:
+            differs = name != "n_jobs" and value != theirs[name]
+        if differs:
             raise StateMismatchError(
                 f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
             )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.bases.chosen_rows import ChosenRows, same_rows
 from streamchi2.batch import Rows
 from streamchi2.errors import FormatError
 from streamchi2.persistence.container import Json
@@ -182,6 +183,33 @@ class StoredRows:
         except FormatError as error:
             place.refuse(str(error))
         return sparse.csr_array((data, indices, indptr), shape=(indptr.size - 1, width))
+
+
+@dataclass(frozen=True)
+class Landmarks(StoredRows):
+    """Rows of a landmark basis, which settings may hold too: the second time by their number."""
+
+    def written(self, value: Any, place: Place) -> Json:
+        """Return sparse rows as such, or the number of equal ones written before."""
+        rows = value if isinstance(value, sparse.csr_array) else ChosenRows.read(value).rows
+        for number, known in enumerate(place.landmarks):
+            if same_rows(rows, known):
+                return {"same": number}
+        place.landmarks.append(rows)
+        return super().written(rows, place)
+
+    def read(self, found: Json, place: Place) -> sparse.csr_array:
+        """Return sparse rows, at least one."""
+        if isinstance(found, dict) and found.keys() == {"same"}:
+            number = found["same"]
+            if type(number) is not int or not 0 <= number < len(place.landmarks):
+                place.refuse("must repeat landmarks that came before", number)
+            return place.landmarks[number]
+        rows = super().read(found, place)
+        if not isinstance(rows, sparse.csr_array) or rows.shape[0] == 0:
+            place.refuse("must be sparse rows, at least one")
+        place.landmarks.append(rows)
+        return rows
 
 
 def check_canonical(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from streamchi2.bases.chosen_rows import same_rows
 from streamchi2.errors import FormatError
 
 Values = dict[str, Any]
@@ -117,9 +117,8 @@ def recipe_rules(values: Values) -> None:
 
 
 def landmark_rules(values: Values) -> None:
-    """Require sparse landmarks and a whitening of as many rows."""
+    """Require a whitening of as many rows as there are landmarks."""
     landmarks, whitening = values["landmarks"], values["whitening"]
-    require(sparse.issparse(landmarks), "landmarks must be sparse")
     require(whitening.shape[0] == landmarks.shape[0], "whitening must have a row a landmark")
     require(whitening.shape[1] > 0, "whitening must give features")
 
@@ -159,9 +158,11 @@ def map_rules(values: Values) -> None:
         (basis.n_components, basis.dof, recipe.dtype) == planned and same_seed,
         "the map must be one that the settings give",
     )
+    landmarks, chosen = getattr(basis, "landmarks", None), settings.landmarks
+    require(_width(landmarks, settings.n_features), "landmarks must have the right width")
     require(
-        _width(getattr(basis, "landmarks", None), settings.n_features),
-        "landmarks must have the right width",
+        chosen is None or (landmarks is not None and same_rows(landmarks, chosen.rows)),
+        "landmarks must be those of the settings",
     )
     n_coordinates = settings.n_features * recipe.series.n_terms
     n_inputs = n_coordinates if slots is None else slots.n_slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +15,9 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.persistence import solving_records as solving
-from streamchi2.persistence.array_fields import Names
+from streamchi2.persistence.array_fields import Landmarks, Names
 from streamchi2.persistence.checks import require
-from streamchi2.persistence.fields import Field, Flag, Integer, Maybe, Scalar
+from streamchi2.persistence.fields import Field, Flag, Integer, Later, Maybe, Scalar
 from streamchi2.persistence.map_records import ADAPTIVE_MAP, MAPPED_MOMENTS, stream_record
 from streamchi2.persistence.stream_checks import (
     column_rules,
@@ -50,7 +50,7 @@ class Anatomy:
             "words": self.solving.words,
         }
         names = self.kind._get_param_names()  # type: ignore[attr-defined]
-        parameters = Group(dict.fromkeys(names, Scalar()))
+        parameters = Group(dict.fromkeys(names, Scalar()) | _wide_words(names))
         return Record(
             self.kind,
             {"parameters": parameters, "output": Scalar(), "state": Maybe(Group(fitted))},
@@ -94,6 +94,11 @@ class Anatomy:
                 attributes["_start"] = state["words"]["start"]
             estimator.__dict__.update(attributes)
         return estimator
+
+
+def _wide_words(names: Iterable[str]) -> dict[str, Field]:
+    """Return the kinds of those constructor words that are no scalars."""
+    return {"landmarks": Later(Landmarks())} if "landmarks" in names else {}
 
 
 def _lock_of(estimator: Any) -> AbstractContextManager[Any]:

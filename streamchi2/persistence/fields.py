@@ -29,6 +29,7 @@ class Place:
     arrays: list[NDArray[Any]] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
     n_used: int = 0
+    landmarks: list[Any] = field(default_factory=list)  # which parts of an object may share
 
     @contextmanager
     def inside(self, name: str) -> Iterator[None]:
@@ -166,6 +167,11 @@ class Maybe:
     def read(self, found: Json, place: Place) -> Any:
         """Return None or the value."""
         return None if found is None else self.kind.read(found, place)
+
+
+@dataclass(frozen=True)
+class Later(Maybe):
+    """None, or a value that came with a later version: None is not written, absent means None."""
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,25 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from streamchi2.adaptive_map import AdaptiveMap, Transport
-from streamchi2.bases import CosineBasis, GaussianBasis, OrthogonalBasis, Slots
+from streamchi2.bases import ChosenRows, CosineBasis, GaussianBasis, OrthogonalBasis, Slots
 from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence import checks, tracker_records
-from streamchi2.persistence.array_fields import Array, StoredRows
-from streamchi2.persistence.fields import Field, Integer, Maybe, Number, Scalar, Sequences
+from streamchi2.persistence.array_fields import Array, Landmarks
+from streamchi2.persistence.fields import (
+    Field,
+    Integer,
+    Later,
+    Maybe,
+    Number,
+    Scalar,
+    Sequences,
+)
 from streamchi2.persistence.stream_checks import stream_rules
 from streamchi2.persistence.tree import OneOf, Record, Values, direct
 from streamchi2.series import ChebyshevSeries, DirectSeries, VZSeries
@@ -62,7 +72,7 @@ _BASIS_FIELDS: dict[str, Field] = {
 _LANDMARKS = value_record(
     LandmarkBasis,
     {
-        "landmarks": StoredRows(),
+        "landmarks": Landmarks(),
         "whitening": Array(2),
         "n_inputs": Integer(low=1),
         "beta": _POSITIVE,
@@ -84,6 +94,13 @@ FEATURE_MAP = value_record(
     checks.recipe_rules,
 )
 
+_CHOSEN = Record(
+    ChosenRows,
+    {"rows": Landmarks()},
+    lambda values: ChosenRows(values["rows"].astype(np.float64, copy=False)),
+    taken=lambda chosen: {"rows": chosen.rows},
+)
+
 SETTINGS = value_record(
     MapSettings,
     {
@@ -99,6 +116,7 @@ SETTINGS = value_record(
         "half_life": Scalar(),
         "seed": Integer(),
         "dtype": Scalar(),
+        "landmarks": Later(_CHOSEN),
     },
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from streamchi2.errors import FormatError
 from streamchi2.persistence.container import Json
-from streamchi2.persistence.fields import Field, Place
+from streamchi2.persistence.fields import Field, Later, Place
 
 Values = dict[str, Any]
 
@@ -38,16 +38,26 @@ class Group:
             strange = ", ".join(sorted(values.keys() ^ self.fields.keys()))
             where = ".".join(place.path) or "an object"
             raise TypeError(f"{where} cannot be saved: unexpected or missing state {strange}")
-        return {name: self._inside(place, name, values[name], write=True) for name in self.fields}
+        stored = [name for name in self.fields if name not in self._later(values)]
+        return {name: self._inside(place, name, values[name], write=True) for name in stored}
 
     def read(self, found: Json, place: Place) -> Values:
         """Return the dict of values, or refuse."""
         if not isinstance(found, dict):
             place.refuse("must be a group of values", found)
+        found = dict.fromkeys(self._later(found)) | found
         if found.keys() != self.fields.keys():
             strange = min(found.keys() ^ self.fields.keys())
             place.refuse("must have the keys that belong to it and no others", strange)
         return {name: self._inside(place, name, found[name], write=False) for name in self.fields}
+
+    def _later(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the names that may be left out and are absent or None."""
+        return [
+            name
+            for name, kind in self.fields.items()
+            if isinstance(kind, Later) and values.get(name) is None
+        ]
 
     def _inside(self, place: Place, name: str, value: Any, *, write: bool) -> Any:
         kind = self.fields[name]

@@ -23,6 +23,7 @@ from streamchi2.errors import StateMismatchError
         ExpChi2Sampler(series="vz", dof=1, n_slots=32, basis="cosine"),
         # No half_life: under it a row repeated is two rows further on, and not a double weight.
         ExpChi2Sampler(series="chebyshev"),
+        ExpChi2Sampler(16, basis="landmarks", dtype="float64"),
     ]
 )
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")

@@ -23,11 +23,18 @@ from scipy import sparse
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
 from streamchi2.bases.landmarks import landmark_basis
 from streamchi2.errors import FormatError
+from streamchi2.estimators.map_words import landmarks_differ
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.persistence import dumped, load, loaded, save
 
 STAGES = [0, 1, 63, 64, 100, 300]
+
+
+def assert_same_words(found, expected):
+    found, expected = dict(found), dict(expected)
+    assert not landmarks_differ(found.pop("landmarks", None), expected.pop("landmarks", None))
+    assert found == expected
 
 
 @pytest.mark.parametrize("n_rows", STAGES)
@@ -36,7 +43,7 @@ def test_a_loaded_estimator_continues_bit_for_bit(name, n_rows):
     original = estimator_after(name, n_rows, weighted=n_rows == 100)
     twin = loaded(dumped(original))
     assert type(twin) is type(original)
-    assert twin.get_params() == original.get_params()
+    assert_same_words(twin.get_params(), original.get_params())
     if original.get_params().get("random_state", 0) is None and n_rows == 0:
         return  # two first draws of nothing in particular
     if n_rows:
