@@ -44,7 +44,8 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         Rows after which everything learnt counts half; None remembers everything.
     drift_detector
         None, "adwin", or a drift detector of river's: it is fed the model's own errors, row by
-        row, each made before the row was learnt.
+        row, each made before the row was learnt. "adwin" gives the alarms of river's ADWIN with
+        its usual words, and is the only one that :func:`streamchi2.save` can write.
     drift_memory
         What the past counts, from the next refresh on, when the detector has found a change. The
         landmarks k are then estimated again too.

@@ -1,4 +1,4 @@
-"""Watching a model's own errors for a change, with any detector of river's."""
+"""Watching a model's own errors for a change, with ADWIN or any detector of river's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, drift
+from river import base
+
+from streamchi2.river.error_window import ErrorWindow
 
 
 class DriftEvent(NamedTuple):
@@ -20,19 +22,13 @@ class DriftEvent(NamedTuple):
 def as_detector(detector: Any) -> Any:
     """Return a detector of one's own: None, ADWIN by name, or a clone of the one given.
 
-    >>> as_detector("adwin")
-    ADWIN (
-      delta=0.002
-      clock=32
-      max_buckets=5
-      min_window_length=5
-      grace_period=10
-    )
+    >>> as_detector("adwin").drift_detected
+    False
     """
     if detector is None:
         return None
     if isinstance(detector, str) and detector == "adwin":
-        return drift.ADWIN()  # type: ignore[no-untyped-call]
+        return ErrorWindow()
     if isinstance(detector, base.DriftDetector | base.BinaryDriftDetector):
         return detector.clone()
     raise ValueError(
@@ -43,7 +39,7 @@ def as_detector(detector: Any) -> Any:
 def first_alarm(detector: Any, errors: NDArray[np.bool_]) -> int | None:
     """Feed errors in order; return the number of rows up to the first alarm, or None.
 
-    >>> detector = drift.ADWIN()
+    >>> detector = ErrorWindow()
     >>> first_alarm(detector, np.repeat([False, True], 200))
     224
     """

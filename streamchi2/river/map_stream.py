@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
-from streamchi2.adaptive_map import AdaptiveMap, Schedule
+from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings, planned_map
 from streamchi2.river.named_rows import Row, as_matrix
-from streamchi2.river.positions import PROVISIONAL
+from streamchi2.river.positions import PROVISIONAL, map_positions
 from streamchi2.river.row_queue import RowQueue, rows_of
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.log_histogram import LogHistogram
@@ -36,11 +36,8 @@ class MapStream:
     """
 
     def __init__(self, settings: MapSettings, recipe: FeatureMap | None = None) -> None:
-        fixed = Schedule(settings.half_life).boundaries()
-        self._begin(
-            BufferedTracker(AdaptiveMap(settings, recipe), fixed),
-            Boundaries((*PROVISIONAL, *fixed.positions), fixed.periods),
-        )
+        handed_on, absorbed = map_positions(settings)
+        self._begin(BufferedTracker(AdaptiveMap(settings, recipe), absorbed), handed_on)
 
     def _begin(self, tracker: BufferedTracker[Any], boundaries: Boundaries) -> None:
         self.tracker = tracker

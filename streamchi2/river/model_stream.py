@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.adaptive_map import AdaptiveMap, Schedule
+from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.blas_threads import one_blas_thread
 from streamchi2.feature_map import FeatureMap
-from streamchi2.map_plan import FIRST_ROWS, MapSettings
+from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments, with_labels
 from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
 from streamchi2.river.live_model import LiveModel
 from streamchi2.river.map_stream import MapStream
-from streamchi2.river.positions import MomentPositions, refresh_positions
+from streamchi2.river.positions import maturity, model_positions
 from streamchi2.river.refresh import Refresher
 from streamchi2.river.young_stream import YoungStream
 from streamchi2.trackers.buffered_tracker import BufferedTracker
@@ -27,7 +27,6 @@ from streamchi2.trackers.reservoir import Reservoir
 from streamchi2.trackers.row_buffer import Block, RowBuffer
 
 CALIBRATION_ROWS = 128  # one number is fitted to them
-_WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
 
 _log = logging.getLogger("streamchi2.river")
 
@@ -65,8 +64,7 @@ class ModelStream(MapStream):
     ) -> None:
         self.detector = as_detector(detector)
         self.memory = memory
-        longest = 1024 if self.detector is None else _WATCHED_STEP
-        refreshes = refresh_positions(settings.half_life, longest=longest)
+        refreshes, moments = model_positions(settings, watched=self.detector is not None)
         width = settings.n_components
         tracker = MappedMoments(
             AdaptiveMap(settings, recipe),
@@ -74,11 +72,8 @@ class ModelStream(MapStream):
         )
         if labels:
             tracker.sample = Reservoir(CALIBRATION_ROWS, settings.seed + 1, settings.half_life)
-        fixed = Schedule(settings.half_life).boundaries()
-        mature = max(width, FIRST_ROWS)
-        moments = MomentPositions(fixed.positions, fixed.periods, refreshes, mature)
         self._begin(BufferedTracker(tracker, moments), refreshes)
-        self.young: YoungStream | None = YoungStream(width, settings.half_life, mature)
+        self.young: YoungStream | None = YoungStream(width, settings.half_life, maturity(settings))
         self.refresher = Refresher(labels=labels)
         self.events: tuple[DriftEvent, ...] = ()
 

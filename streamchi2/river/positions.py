@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamchi2.adaptive_map import Schedule
+from streamchi2.map_plan import FIRST_ROWS, MapSettings
 from streamchi2.trackers.row_buffer import Boundaries
 
 PROVISIONAL = (1, 4, 16)  # where a map is drawn up from the few rows there are
+_WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,26 @@ def refresh_positions(half_life: float | None, *, longest: int = 1024) -> Refres
     if half_life is not None:
         longest = min(longest, 1 << max(0, int(half_life / 8).bit_length() - 1))
     return RefreshPositions(fixed.positions, fixed.periods, longest)
+
+
+def map_positions(settings: MapSettings) -> tuple[Boundaries, Boundaries]:
+    """Return where a stream without a model hands rows on, and where its map absorbs them."""
+    fixed = Schedule(settings.half_life).boundaries()
+    return Boundaries((*PROVISIONAL, *fixed.positions), fixed.periods), fixed
+
+
+def model_positions(
+    settings: MapSettings, *, watched: bool
+) -> tuple[RefreshPositions, MomentPositions]:
+    """Return where a stream with a model hands rows on, and where its moments absorb them.
+
+    ``watched`` tells whether a drift detector may raise an alarm.
+    """
+    refreshes = refresh_positions(settings.half_life, longest=_WATCHED_STEP if watched else 1024)
+    fixed, mature = Schedule(settings.half_life).boundaries(), maturity(settings)
+    return refreshes, MomentPositions(fixed.positions, fixed.periods, refreshes, mature)
+
+
+def maturity(settings: MapSettings) -> int:
+    """Return the position from which a model is solved from moments: as many rows as features."""
+    return max(settings.n_components, FIRST_ROWS)
