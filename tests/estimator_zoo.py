@@ -11,6 +11,7 @@ from streamchi2 import (
     ExpChi2Regressor,
     ExpChi2Sampler,
     LogHistogram,
+    river,
 )
 from streamchi2.adaptive_map import AdaptiveMap, Schedule
 from streamchi2.estimators.streaming_pca import StreamingPCA
@@ -76,11 +77,37 @@ ESTIMATORS = {
     ),
     "ridge classifier": (StreamingRidgeClassifier, CODES > 0),
     "ridge classifier of words": (lambda: StreamingRidgeClassifier(alpha="gcv"), WORDS),
+    "river sampler": (lambda: river.ExpChi2Sampler(8, n_slots=16, seed=0), None),
+    "river classifier": (lambda: river.ExpChi2Classifier(16, half_life=99.0, seed=0), CODES),
+    "river dual classifier": (  # fewer rows than features for a while after the map is planned
+        lambda: river.ExpChi2Classifier(80, drift_detector="adwin", seed=0),
+        WORDS,
+    ),
+    "river regressor": (
+        lambda: river.ExpChi2Regressor(16, alpha=0.1, basis="gaussian", seed=0),
+        NUMBERS,
+    ),
 }
+
+
+def named(rows):
+    """Return rows as river has them: a missing key is a zero."""
+    return [{f"cell {i}": value for i, value in enumerate(row) if value} for row in rows.tolist()]
+
+
+def _learn_one_by_one(estimator, targets, start, stop, weighted):
+    for place, row in enumerate(named(ROWS[start:stop]), start):
+        if targets is None:
+            estimator.learn_one(row)
+        else:
+            estimator.learn_one(row, targets[place].item(), WEIGHTS[place] if weighted else 1.0)
+    return estimator
 
 
 def learn(estimator, targets, start, stop, weighted=False):
     """Let an estimator learn rows ``start`` to ``stop``."""
+    if hasattr(estimator, "learn_one"):
+        return _learn_one_by_one(estimator, targets, start, stop, weighted)
     arguments = [] if targets is None else [targets[start:stop]]
     weights = {"sample_weight": WEIGHTS[start:stop]} if weighted else {}
     return estimator.partial_fit(ROWS[start:stop], *arguments, **weights)
@@ -92,8 +119,25 @@ def estimator_after(name, n_rows, *, weighted=False):
     return learn(make(), targets, 0, n_rows, weighted) if n_rows else make()
 
 
+def parameters(estimator):
+    """Return the constructor words of an estimator of either kind."""
+    return estimator.get_params() if hasattr(estimator, "get_params") else estimator._get_params()
+
+
+def merged(estimator, other):
+    """Return an estimator after it has absorbed another."""
+    estimator.merge(other)
+    return estimator
+
+
 def answers(estimator, rows=ROWS[:20]):
     """Return whatever an estimator says about rows."""
+    for name in ("transform_one", "predict_proba_one"):
+        if hasattr(estimator, name):
+            read = getattr(estimator, name)
+            return np.array([list(read(row).values()) for row in named(rows)])
+    if hasattr(estimator, "predict_one"):
+        return np.array([estimator.predict_one(row) for row in named(rows)])
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function(rows)
     return estimator.predict(rows) if hasattr(estimator, "predict") else estimator.transform(rows)

@@ -6,6 +6,7 @@ is foreign, damaged, too new or inconsistent with :class:`~streamchi2.errors.For
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from streamchi2.errors import FormatError
@@ -31,6 +32,7 @@ _TRACKERS = (
     map_records.MAPPED_MOMENTS,
 )
 _ROOTS = OneOf((*ESTIMATORS, *_TRACKERS, map_records.stream_record(*_TRACKERS)))
+_RIVER = ("river.ExpChi2Sampler", "river.ExpChi2Classifier", "river.ExpChi2Regressor")
 
 
 def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
@@ -42,7 +44,8 @@ def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
     Parameters
     ----------
     estimator : estimator or tracker of this library
-        Fitted or not. ``random_state`` must be an int or None.
+        Fitted or not, those for river included. ``random_state`` must be an int or None,
+        ``drift_detector`` a word or None.
     path : str or path
         Where to.
     key : bytes, optional
@@ -114,7 +117,9 @@ def loaded(data: bytes, *, key: Key = None) -> Any:
     if not isinstance(content, dict) or content.keys() != {"library", "object"}:
         raise FormatError("the content must name the library and hold an object")
     place = Place(arrays)
-    thing = _ROOTS.read(content["object"], place)
+    found = content["object"]
+    named = isinstance(found, dict) and found.get("class") in _RIVER
+    thing = (_with_river() if named else _ROOTS).read(found, place)
     if place.n_used != len(arrays):
         raise FormatError(f"{len(arrays)} arrays are stored but {place.n_used} are used")
     return thing
@@ -124,5 +129,14 @@ def _written(estimator: Any) -> tuple[Any, Any]:
     from streamchi2 import __version__  # complete only after this module
 
     place = Place()
-    tree = _ROOTS.written(estimator, place)
+    named = type(estimator).__module__.startswith("streamchi2.river.")
+    tree = (_with_river() if named else _ROOTS).written(estimator, place)
     return {"library": __version__, "object": tree}, place.arrays
+
+
+@cache
+def _with_river() -> OneOf:
+    # Importing river takes a second, which only those who use it should wait.
+    from streamchi2.persistence.river_records import RIVER_ESTIMATORS
+
+    return OneOf((*_ROOTS.records, *RIVER_ESTIMATORS))

@@ -133,23 +133,63 @@ class Targets:
 
 @dataclass(frozen=True)
 class Names:
-    """Names of columns, as JSON in UTF-8: a long one must not lengthen all."""
+    """Names of columns, as JSON in ASCII: a long one must not lengthen all."""
 
     def written(self, value: NDArray[Any], place: Place) -> Json:
         """Return the number of the array of bytes."""
-        text = json.dumps([str(name) for name in value], separators=(",", ":"))
-        return place.store(np.frombuffer(text.encode("ascii"), np.uint8))
+        return _written_list([str(name) for name in value], place)
 
     def read(self, found: Json, place: Place) -> NDArray[np.object_]:
         """Return the names as objects, as scikit-learn keeps them."""
-        text = Array(dtypes=("|u1",)).read(found, place).tobytes()
-        try:
-            names = json.loads(text.decode("ascii"))
-        except (ValueError, RecursionError):
-            place.refuse("must be a list of names")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        names = _read_list(found, place)
+        if not all(isinstance(name, str) for name in names):
             place.refuse("must be a list of names")
         return np.array(names, dtype=object)
+
+
+@dataclass(frozen=True)
+class PlainLabels:
+    """A list of distinct labels that are words, booleans or finite numbers of Python's.
+
+    >>> place = Place()
+    >>> PlainLabels().read(PlainLabels().written([2, True, 0.5], place), place)
+    [2, True, 0.5]
+    """
+
+    def written(self, value: list[Any], place: Place) -> Json:
+        """Return the number of the array of bytes."""
+        return _written_list(value, place)
+
+    def read(self, found: Json, place: Place) -> list[Any]:
+        """Return the labels, all words or none."""
+        labels = _read_list(found, place)
+        known = all(
+            isinstance(label, str | bool)
+            or (type(label) is int and -(2**63) <= label < 2**63)
+            or (type(label) is float and np.isfinite(label))
+            for label in labels
+        )
+        if not known or len(set(labels)) < len(labels):
+            place.refuse("must be distinct words, booleans or finite numbers")
+        if len({isinstance(label, str) for label in labels}) > 1:
+            place.refuse("must be all words or all numbers")
+        return labels
+
+
+def _written_list(values: list[Any], place: Place) -> Json:
+    text = json.dumps(values, separators=(",", ":"))
+    return place.store(np.frombuffer(text.encode("ascii"), np.uint8))
+
+
+def _read_list(found: Json, place: Place) -> list[Any]:
+    text = Array(dtypes=("|u1",)).read(found, place).tobytes()
+    try:
+        values = json.loads(text.decode("ascii"))
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, list):
+        place.refuse("must be a list in JSON")
+    return values
 
 
 @dataclass(frozen=True)

@@ -149,8 +149,12 @@ def map_rules(values: Values) -> None:
     require(sample.seed == settings.seed, "the sample must have the seed of the settings")
     require(_width(sample.rows, settings.n_features), "sampled rows must have the right width")
     require(recipe is not None or n_rows == 0, "rows have been seen without a map")
-    if recipe is None:
-        return
+    if recipe is not None:
+        planned_rules(settings, recipe)
+
+
+def planned_rules(settings: Any, recipe: Any) -> None:
+    """Require a map that may have been planned under settings."""
     basis, slots = recipe.basis, recipe.slots
     planned = (settings.n_components, settings.dof, settings.dtype)
     same_seed = getattr(basis, "seed", settings.seed) == settings.seed  # landmarks have none

@@ -39,9 +39,9 @@ def _moments(values: Values) -> Moments:
     return moments
 
 
-def _buffer(values: Values) -> RowBuffer:
-    buffer = RowBuffer(values["boundaries"], values["position"])
-    waiting = values["waiting"]
+def buffer_of(boundaries: Boundaries, position: int, waiting: Block | None) -> RowBuffer:
+    """Return a buffer that stands at a position, with the rows that wait in it."""
+    buffer = RowBuffer(boundaries, position)
     if waiting is not None:
         buffer._waiting, buffer.n_pending = [waiting], waiting.stop - waiting.start
     return buffer
@@ -153,7 +153,7 @@ BLOCK = Record(
 BUFFER = Record(
     RowBuffer,
     {"boundaries": BOUNDARIES, "position": Integer(), "waiting": Maybe(BLOCK)},
-    _buffer,
+    lambda values: buffer_of(**values),
     taken=_buffer_state,
     rules=checks.buffer_rules,
 )

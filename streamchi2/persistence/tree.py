@@ -84,6 +84,8 @@ class Record:
         nothing is ever written that could not be read.
     guard : callable, optional
         From the object to the lock under which its state stands still.
+    called : str, optional
+        Name of the class in a file; by default its own, which another class may share.
     """
 
     kind: type
@@ -92,11 +94,12 @@ class Record:
     taken: Callable[[Any], Values] = _attributes
     rules: Callable[[Values], None] = _no_rules
     guard: Callable[[Any], AbstractContextManager[Any]] = nullcontext
+    called: str | None = None
 
     @property
     def name(self) -> str:
         """Name of the class in a file."""
-        return self.kind.__name__
+        return self.called or self.kind.__name__
 
     def written(self, value: Any, place: Place) -> Json:
         """Return the object as JSON; arrays go to ``place``."""

@@ -60,11 +60,7 @@ class RowQueue:
         """Return the rows that wait as a block, or None; targets are None or one per row."""
         if not self._rows:
             return None
-        weights = None
-        if any(weight != 1.0 for weight in self._weights):
-            weights = np.array(self._weights, dtype=np.float64)
-        targets = None if self._targets[0] is None else np.array(self._targets)
-        return Block(self.start, as_matrix(self._rows), targets, weights)
+        return block_of(self.start, self._rows, self._targets, self._weights)
 
     def copy(self) -> Self:
         """Return an independent queue with the same rows."""
@@ -80,6 +76,17 @@ class RowQueue:
             # Arrays of columns are shared between rows; a pickle should not depend on that.
             "_rows": [Row(row.columns.copy(), row.values.copy()) for row in self._rows],
         }
+
+
+def block_of(start: int, rows: list[Row], targets: list[Any], weights: list[float]) -> Block:
+    """Return rows with what belongs to them as a block; targets are all None, or none is."""
+    weighted = any(weight != 1.0 for weight in weights)
+    return Block(
+        start,
+        as_matrix(rows),
+        None if targets[0] is None else np.array(targets),
+        np.array(weights, dtype=np.float64) if weighted else None,
+    )
 
 
 def rows_of(block: Block) -> list[tuple[Row, Any, float]]:

@@ -6,8 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from estimator_zoo import TRACKERS, estimator_after
+from estimator_zoo import CODES, TRACKERS, estimator_after, learn
 
+from streamchi2 import river
 from streamchi2.errors import FormatError
 from streamchi2.persistence import dumped, loaded
 from streamchi2.persistence.container import packed, unpacked
@@ -17,6 +18,7 @@ SMALL = {
     "classifier": estimator_after("fading classifier", 5),
     "ridge": estimator_after("ridge", 3),
     "sampler": estimator_after("gaussian sampler", 70),
+    "river classifier": learn(river.ExpChi2Classifier(3, drift_detector="adwin"), CODES, 0, 5),
 }
 
 

@@ -1,0 +1,156 @@
+"""Files of the estimators for river: after a change, after a merge, and what they do not hold."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_zoo import CODES, NUMBERS, ROWS, answers, estimator_after, learn, named
+from river import drift
+
+from streamchi2 import river
+from streamchi2.errors import FormatError
+from streamchi2.persistence import dumped, loaded, save
+from streamchi2.persistence.container import packed, unpacked
+
+# Three kinds of rows that a model tells apart, and whose labels move on by one half-way.
+KINDS = np.random.default_rng(3).integers(0, 3, 700)
+HUES = np.random.default_rng(4).dirichlet(np.ones(3), 700) + 4.0 * np.eye(3)[KINDS]
+MOVED = (KINDS + (np.arange(700) >= 350)) % 3
+TOASTS = np.array(["ham", "toast"])[CODES % 2]
+STREAM = list(zip(named(HUES), MOVED.tolist(), strict=True))
+
+
+def after_a_change():
+    model = river.ExpChi2Classifier(8, n_slots=16, drift_detector="adwin", seed=0)
+    for x, y in STREAM[:500]:
+        model.learn_one(x, y)
+    assert model.drift_events_
+    return model
+
+
+def test_a_stream_continues_bit_for_bit_after_a_change():
+    model = after_a_change()
+    twin = loaded(dumped(model))
+    assert twin.drift_events_ == model.drift_events_
+    for x, y in STREAM[500:]:
+        for side in (model, twin):
+            side.learn_one(x, y)
+    assert dumped(twin) == dumped(model)
+
+
+@pytest.mark.parametrize("moment", [340, 352, 365, 380])
+def test_a_change_is_found_where_it_would_have_been(moment):
+    whole = river.ExpChi2Classifier(8, n_slots=16, drift_detector="adwin", seed=0)
+    for position, (x, y) in enumerate(STREAM[:450]):
+        if position == moment:
+            twin = loaded(dumped(whole))
+        for side in (whole, twin) if position >= moment else (whole,):
+            side.learn_one(x, y)
+    assert whole.drift_events_
+    assert twin.drift_events_ == whole.drift_events_
+
+
+@pytest.mark.parametrize("name", ["river sampler", "river dual classifier", "river regressor"])
+def test_shards_and_merged_streams_can_be_saved(name):
+    base = estimator_after(name, 70)
+    shard = base.new_shard()
+    assert dumped(loaded(dumped(shard))) == dumped(shard)
+    targets = None if "sampler" in name else NUMBERS if "regressor" in name else TOASTS
+    learn(shard, targets, 70, 90)
+    base.merge(loaded(dumped(shard)))
+    twin = loaded(dumped(base))
+    for side in (base, twin):
+        learn(side, targets, 90, 140)
+    assert dumped(twin) == dumped(base)
+
+
+def test_labels_keep_their_kinds_and_their_order():
+    for labels in (["b", "a", "日本\ud800"], [3, 1, 2], [True, False], [2.5, 1, True]):
+        model = river.ExpChi2Classifier(8, seed=0)
+        for place in range(30):
+            model.learn_one(named(ROWS)[place], labels[place % len(labels)])
+        twin = loaded(dumped(model))
+        found = twin.predict_proba_one(named(ROWS)[0])
+        assert list(found.items()) == list(model.predict_proba_one(named(ROWS)[0]).items())
+        assert list(map(type, found)) == list(map(type, dict.fromkeys(labels)))
+
+
+def test_the_name_of_the_targets_survives():
+    model = river.ExpChi2Regressor(8, seed=0)
+    frame = pd.DataFrame(ROWS[:20], columns=list("abcde"))
+    model.learn_many(frame, pd.Series(NUMBERS[:20], name="price"))
+    assert loaded(dumped(model)).predict_many(frame).name == "price"
+
+
+def test_without_a_seed_the_drawn_one_is_kept():
+    model = learn(river.ExpChi2Sampler(8), None, 0, 3)
+    np.testing.assert_array_equal(answers(loaded(dumped(model))), answers(model))
+    new = river.ExpChi2Sampler(8)
+    np.testing.assert_array_equal(answers(loaded(dumped(new))), answers(new))
+
+
+def test_detectors_of_the_users_own_are_refused_with_the_remedy(tmp_path):
+    for detector in (drift.ADWIN(), drift.PageHinkley(), drift.binary.DDM()):
+        model = river.ExpChi2Classifier(8, drift_detector=detector)
+        for start, stop in ((0, 0), (0, 5)):
+            learn(model, CODES, start, stop)
+            with pytest.raises(TypeError, match=r"drift_detector must be None or 'adwin'.*pickle"):
+                save(model, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_estimator_of_ours_is_refused():
+    class Special(river.ExpChi2Sampler):
+        pass
+
+    Special.__module__ = "streamchi2.river.special"
+    for kind in (Special, drift.ADWIN):
+        with pytest.raises(TypeError, match="cannot be saved here, only one of"):
+            dumped(kind())
+    model = river.ExpChi2Sampler(8)
+    model.note = "mine"
+    with pytest.raises(TypeError, match="note"):
+        dumped(model)
+
+
+# One value of a whole file replaced, under a right digest; the rule that must notice.
+FORGERIES = {
+    "queue.start": (31, "must begin at the position"),
+    "absorbing.position": (7, "must begin at the position"),
+    "detector.n_rows": (8, "the buckets hold"),
+    "detector.counts": ([[9]], "the buckets hold|more errors"),
+    "memory": (1.5, "memory must be"),
+    "refresher.labels": (False, "labels belong to classes"),
+    "refresher.model": (None, "array|a model must be in force"),
+    "refresher.alpha": (-1.0, "alpha"),
+    "provisional": (None, "one map must be in force"),
+    "tracker.map.settings.n_features": (5, "named rows|columns|width"),
+    "tracker.map.settings.basis": ("landmarks", "basis or slots unknown"),
+    "tracker.map.settings.seed": (1, "seed"),
+}
+
+
+@pytest.mark.parametrize("path", FORGERIES)
+def test_parts_that_contradict_each_other_are_refused(path):
+    model = learn(river.ExpChi2Classifier(4, drift_detector="adwin", seed=0), CODES, 0, 33)
+    header, arrays = unpacked(dumped(model))
+    *way, last = ["_stream", *path.split(".")]
+    inner = header["object"]
+    for key in way:
+        inner = inner[key]
+    value, message = FORGERIES[path]
+    inner[last] = value
+    with pytest.raises(FormatError, match=message):
+        loaded(b"".join(packed(header, arrays)))
+
+
+def test_river_is_imported_only_by_those_who_use_it(tmp_path):
+    save(estimator_after("river sampler", 3), tmp_path / "model")
+    code = (
+        "import sys, streamchi2; assert 'river' not in sys.modules; "
+        f"print(streamchi2.load({str(tmp_path / 'model')!r}).n_rows_)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "3\n"
