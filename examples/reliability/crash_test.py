@@ -2,9 +2,10 @@
 
     python examples/reliability/crash_test.py --kills 200
 
-A child is forked, saves one of eight states in a loop, and is killed by SIGKILL at a random
-instant; then the file must load and equal one of the states. A tenth as many kills of a child that
-simply writes over its file show what happens otherwise. Runs where there is ``fork``.
+A child is forked, saves eight states of two classifiers in a loop, one of them river's, and is
+killed by SIGKILL at a random instant; then the file must load and equal one of the states. A tenth
+as many kills of a child that simply writes over its file show what happens otherwise. Runs where
+there is ``fork``.
 """
 
 import argparse
@@ -17,20 +18,25 @@ from pathlib import Path
 
 import numpy as np
 
-from streamchi2 import ExpChi2Classifier
+from streamchi2 import ExpChi2Classifier, river
 from streamchi2.errors import FormatError
 from streamchi2.persistence import dumped, load, loaded, save
 
-N_STATES, ROWS_EACH, N_FEATURES = 8, 100, 160
+N_STAGES, ROWS_EACH, N_FEATURES = 4, 200, 160
 
 
 def states():
-    """Return the bytes of a classifier at eight stages of its life, a few 100 kB each."""
+    """Return the bytes of two classifiers at four stages of their lives, a few 100 kB each."""
     draws = np.random.default_rng(0)
-    model, found = ExpChi2Classifier(N_FEATURES, random_state=0), []
-    for _ in range(N_STATES):
+    plain = ExpChi2Classifier(N_FEATURES, random_state=0)
+    watching = river.ExpChi2Classifier(N_FEATURES, drift_detector="adwin", seed=0)
+    found = []
+    for _ in range(N_STAGES):
         rows, labels = draws.dirichlet(np.ones(16), ROWS_EACH), draws.integers(0, 3, ROWS_EACH)
-        found.append(dumped(model.partial_fit(rows, labels)))
+        found.append(dumped(plain.partial_fit(rows, labels)))
+        for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
+            watching.learn_one(dict(enumerate(row)), label)
+        found.append(dumped(watching))
     return found
 
 
@@ -77,7 +83,9 @@ def main():
         path = Path(folder) / "model"
         lost = n_lost(models, set(known), path, save, n_kills)
         left = len(list(Path(folder).glob(".model.*.part")))
-        print(f"{left} temporary files left behind by killed children, none in the way")
+        save(models[0], path)
+        still = len(list(Path(folder).glob(".model.*.part")))
+        print(f"{left} temporary files left by the last children, {still} after one more save")
         n_lost(models, set(known), path, careless_save, max(n_kills // 10, 1))
     return lost
 

@@ -18,7 +18,7 @@ import warnings
 
 import numpy as np
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, LogHistogram
+from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, LogHistogram, river
 from streamchi2.errors import FormatError
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.persistence import dumped, loaded
@@ -42,8 +42,20 @@ def seeds():
         ExpChi2Classifier(4, random_state=0).fit(rows, labels).observe(rows[:2]),
         ExpChi2Regressor(4, random_state=0, n_pca=2).fit(rows, rows[:, :2]),
         StreamingRidge().fit(rows[:3], rows[:3, 0]),
+        named(river.ExpChi2Sampler(4, n_slots=8, seed=0), rows[:6]),
+        named(river.ExpChi2Classifier(4, drift_detector="adwin", seed=0), rows[:9], words.tolist()),
+        named(river.ExpChi2Classifier(70, n_slots=8, seed=0), rows, labels.tolist()),
+        named(river.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
     ]
     return [dumped(thing) for thing in things]
+
+
+def named(model, rows, targets=None):
+    """Return a river estimator that has learnt rows one by one."""
+    for place, row in enumerate(rows.tolist()):
+        x = dict(enumerate(row))
+        model.learn_one(x) if targets is None else model.learn_one(x, targets[place])
+    return model
 
 
 def changed_bytes(data, pick):

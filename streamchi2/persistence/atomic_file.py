@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from streamchi2.errors import FormatError
+from streamchi2.persistence.part_files import claimed, sweep
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -19,26 +19,23 @@ def replace_file(path: FilePath, pieces: Iterable[bytes]) -> None:
     """Write a file beside its place, force it to the disk, and rename it over ``path``.
 
     The rename is atomic on POSIX systems and on Windows. Whatever goes wrong before it, an
-    existing file stays as it is and the temporary one is removed; a process that is killed leaves
-    the temporary one behind, whose name begins with a dot and ends in ``.part``. An existing file
-    hands its permissions on.
+    existing file stays as it is and the temporary one is removed. A process that is killed leaves
+    the temporary one behind, whose name begins with a dot and ends in ``.part``; the next to
+    write to ``path`` removes it, on systems that can tell whether somebody still writes it. An
+    existing file hands its permissions on.
     """
     target = Path(path)
     if target.is_symlink():
         target = target.resolve()  # replace what the link points to, not the link
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(beside, "xb") as file:
+    sweep(target)
+    with claimed(target) as beside:
+        with open(beside, "wb") as file:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileNotFoundError):
             beside.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(beside, target)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink()
-        raise
     _sync_folder(target.parent)
 
 
