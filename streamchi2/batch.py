@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.named_rows import NamedRows
 
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
@@ -64,6 +65,9 @@ def as_estimator_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
 
 def record_columns(estimator: Any, X: Any) -> None:
     """Let ``estimator`` record the width and the column names of its first batch."""
+    if isinstance(X, NamedRows):
+        estimator.n_features_in_, estimator.feature_names_in_ = X.shape[1], X.columns
+        return
     validate_data(estimator, X if hasattr(X, "shape") else np.asarray(X), skip_check_array=True)
 
 
@@ -196,8 +200,12 @@ def _estimator_floats(
             f"Sparse data was passed to {type(estimator).__name__}, which needs dense features; "
             "use X.toarray()"
         )
-    if _is_plain(X) and (reset or _has_known_shape(estimator, X)):
-        rows: Rows = X
+    if isinstance(X, NamedRows):
+        if not reset:
+            X.check_same_columns(estimator)
+        rows: Rows = _as_floats(X.rows, name="X", object_numbers=False, estimator=estimator)
+    elif _is_plain(X) and (reset or _has_known_shape(estimator, X)):
+        rows = X
     else:
         if not reset:
             # Width and names first: "you gave 8 columns" helps more than "NaN in the ninth".

@@ -153,14 +153,17 @@ class MappedMoments:
         return twin
 
 
-def with_labels(labels: NDArray[Any]) -> NDArray[Any]:
+def with_labels(labels: NDArray[Any], given: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Return labels in the form that lets rows with and without labels share a buffer.
+
+    ``given`` tells which rows have one, where not all have.
 
     >>> with_labels(np.array(["ham", "spam"]))["given"]
     array([ True,  True])
     """
-    marked = np.empty(labels.shape, dtype=[("label", labels.dtype), ("given", np.bool_)])
-    marked["label"], marked["given"] = labels, True
+    marked = without_labels(labels.size, labels.dtype)
+    there = slice(None) if given is None else given
+    marked["label"][there], marked["given"][there] = labels[there], True
     return marked
 
 

@@ -16,6 +16,7 @@ from streamchi2.estimators.known_classes import KnownClasses
 from streamchi2.estimators.learner import MappedRegression
 from streamchi2.estimators.solution import LearnerWords, Solution
 from streamchi2.mapped_moments import MappedMoments, with_labels, without_labels
+from streamchi2.sources import Batch
 from streamchi2.targets import as_labels
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.class_moments import ClassMoments
@@ -162,7 +163,9 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without labels: the histogram of inputs and the principal components."""
-        first = not self.__sklearn_is_fitted__()
+        return self._observe(X, sample_weight, first=not self.__sklearn_is_fitted__())
+
+    def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         rows, weights = self._checked(X, sample_weight, first=first)
         known = KnownClasses() if first else self._known
         targets = without_labels(int(rows.shape[0]), known.labels.dtype)
@@ -177,14 +180,22 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         sample_weight: ArrayLike | None,
         *,
         first: bool,
+        given: NDArray[np.bool_] | None = None,
     ) -> Self:
         rows, weights = self._checked(X, sample_weight, first=first)
         labels = as_labels(self, y, int(rows.shape[0]))
-        heard = labels if weights is None else labels[weights > 0.0]
+        targets = with_labels(labels, given)
+        heard = labels[targets["given"] & (True if weights is None else weights > 0.0)]
         known = (KnownClasses() if first else self._known).with_batch(heard, classes)
         tracker = ClassMoments(self.n_components) if first else None
-        targets = with_labels(labels)
         return self._absorb(X, rows, targets, weights, tracker, first=first, _known=known)
+
+    def _learn_batch(self, batch: Batch, *, first: bool) -> None:
+        if batch.targets is None:
+            self._observe(batch.rows, batch.weights, first=first)
+        else:
+            rows, targets, weights = batch.rows, batch.targets, batch.weights
+            self._learn(rows, targets, None, weights, first=first, given=batch.given)
 
     def _learner_words(self) -> LearnerWords:
         if self.calibrate is not None:

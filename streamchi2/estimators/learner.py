@@ -34,6 +34,7 @@ class MappedLearner(MapWords, StreamLearner):
     landmarks: Any
     _solution: Solution
     _stream: BufferedTracker[MappedMoments]
+    _drops_weightless = True
 
     @property
     def _reading(self) -> Solution:  # type: ignore[override]

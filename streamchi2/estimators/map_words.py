@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap, KernelError, Transport
 from streamchi2.bases import ChosenRows, LandmarkBasis
+from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings
 from streamchi2.series import DirectSeries
@@ -174,6 +175,20 @@ def landmarks_differ(mine: Any, theirs: Any) -> bool:
     if mine is None or theirs is None or mine is theirs:
         return mine is not theirs
     return ChosenRows.read(mine) != ChosenRows.read(theirs)
+
+
+def check_same_words(mine: Any, other: Any) -> None:
+    """Refuse to merge estimators of other constructor words."""
+    theirs = other.get_params()
+    for name, value in mine.get_params().items():
+        if name == "landmarks":
+            differs = landmarks_differ(value, theirs[name])
+        else:
+            differs = name != "n_jobs" and value != theirs[name]
+        if differs:
+            raise StateMismatchError(
+                f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
+            )
 
 
 def _drawn_seed(random_state: Any) -> int:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.learner import MappedRegression
+from streamchi2.sources import Batch
 from streamchi2.targets import as_numbers, refuse_huge
 from streamchi2.trackers.labelled_moments import TargetMoments
 
@@ -103,17 +104,34 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         targets = np.full((int(rows.shape[0]), self._n_targets), np.nan)
         return self._absorb(X, rows, targets, weights, first=False)
 
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        *,
+        first: bool,
+        given: NDArray[np.bool_] | None = None,
+    ) -> Self:
         rows, weights = self._checked(X, sample_weight, first=first)
         targets = as_numbers(self, y, int(rows.shape[0]))
         refuse_huge(targets, name="y")
         flat = targets.ndim == 1
         targets = targets.reshape(targets.shape[0], -1)
+        if given is not None:
+            targets[~given] = np.nan
         if not first and (flat, targets.shape[1]) != (self._flat_targets, self._n_targets):
             shape = "(n,)" if self._flat_targets else f"(n, {self._n_targets})"
             raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
         tracker = TargetMoments(self.n_components, targets.shape[1]) if first else None
         return self._absorb(X, rows, targets, weights, tracker, first=first, _flat_targets=flat)
+
+    def _learn_batch(self, batch: Batch, *, first: bool) -> None:
+        if batch.targets is None and not first:
+            self.observe(batch.rows, batch.weights)
+        else:
+            rows, targets, weights = batch.rows, batch.targets, batch.weights
+            self._learn(rows, targets, weights, first=first, given=batch.given)
 
     def _words_of_stream(self) -> dict[str, Any]:
         return {"_flat_targets": self._flat_targets}

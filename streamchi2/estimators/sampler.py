@@ -25,14 +25,16 @@ from streamchi2.batch import (
     columns_of,
     record_columns,
 )
-from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.map_words import MapWords, Reading, landmarks_differ
+from streamchi2.estimators.map_words import MapWords, Reading, check_same_words
+from streamchi2.estimators.out_of_core import OutOfCore
 from streamchi2.interrupts import deferred_interrupts
 from streamchi2.row_blocks import n_workers
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 
 
-class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin, BaseEstimator):
+class ExpChi2Sampler(
+    ClassNamePrefixFeaturesOutMixin, MapWords, OutOfCore, TransformerMixin, BaseEstimator
+):
     r"""Random Fourier features of the exp-chi2 kernel, learnt from a stream of histograms.
 
     .. math:: z(x)^\top z(y) \approx k(x, y) = \exp(-\beta\,\chi^2(x, y))
@@ -125,6 +127,8 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
     >>> print(f"rms error of the kernel {sampler.kernel_error().rms:.4f}")
     rms error of the kernel 0.0120
     """
+
+    _drops_weightless = True
 
     def __init__(
         self,
@@ -253,7 +257,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, MapWords, TransformerMixin
         if not hasattr(other, "_stream"):
             return self
         if not hasattr(self, "_stream"):
-            _check_same_words(self, other)
+            check_same_words(self, other)
             with deferred_interrupts():
                 self._stream = other._stream.copy()
                 self.__dict__.update(columns_of(other))
@@ -289,16 +293,3 @@ def _without_weightless(
     if weights is None or weights.all():
         return rows, weights
     return rows[weights > 0.0], weights[weights > 0.0]
-
-
-def _check_same_words(mine: BaseEstimator, other: BaseEstimator) -> None:
-    theirs = other.get_params()
-    for name, value in mine.get_params().items():
-        if name == "landmarks":
-            differs = landmarks_differ(value, theirs[name])
-        else:
-            differs = name != "n_jobs" and value != theirs[name]
-        if differs:
-            raise StateMismatchError(
-                f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
-            )

@@ -19,12 +19,13 @@ from streamchi2.batch import (
     record_columns,
 )
 from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.out_of_core import OutOfCore
 from streamchi2.interrupts import deferred_interrupts
 from streamchi2.targets import refuse_huge
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 
 
-class StreamLearner(BaseEstimator):
+class StreamLearner(OutOfCore, BaseEstimator):
     """An estimator that holds a buffered tracker and a lazily solved model.
 
     Subclasses set ``_stream`` and ``_solution`` after everything has been checked, and say in

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.linear_words import LinearLearner
+from streamchi2.sources import Batch
 from streamchi2.targets import as_numbers, refuse_huge
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.labelled_moments import TargetMoments
@@ -159,6 +160,10 @@ class StreamingRidge(RegressorMixin, LinearLearner):
         if not first:
             return self._stream
         return BufferedTracker(TargetMoments(n_features, n_targets, half_life=half_life))
+
+    def _learn_batch(self, batch: Batch, *, first: bool) -> None:
+        batch.refuse_without_targets()
+        self._learn(batch.rows, batch.targets, batch.weights, first=first)
 
     def _words_of_stream(self) -> dict[str, Any]:
         return {"_flat_targets": self._flat_targets}

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.known_classes import KnownClasses
 from streamchi2.estimators.linear_words import LinearLearner
+from streamchi2.sources import Batch
 from streamchi2.targets import as_labels
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.class_moments import ClassMoments
@@ -189,6 +190,10 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
         if words["_known"].complete:
             stream.tracker.announce(words["_known"].labels)
         super()._swap_in(stream, words)
+
+    def _learn_batch(self, batch: Batch, *, first: bool) -> None:
+        batch.refuse_without_targets()
+        self._learn(batch.rows, batch.targets, None, batch.weights, first=first)
 
     def _words_of_stream(self) -> dict[str, Any]:
         return {"_known": self._known}

@@ -12,6 +12,7 @@ from streamchi2.adaptive_map import AdaptiveMap, Transport
 from streamchi2.bases import ChosenRows, CosineBasis, GaussianBasis, OrthogonalBasis, Slots
 from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.feature_map import FeatureMap
+from streamchi2.ledger import Ledger
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence import checks, tracker_records
@@ -157,7 +158,7 @@ MAPPED_MOMENTS = Record(
 
 def _stream(values: Values) -> BufferedTracker[Any]:
     stream = BufferedTracker(values["tracker"], values["buffer"].boundaries)
-    stream.buffer = values["buffer"]
+    stream.buffer, stream.ledger = values["buffer"], values["ledger"] or Ledger()
     return stream
 
 
@@ -165,9 +166,17 @@ def stream_record(*trackers: Record) -> Record:
     """Return the record of a stream through one of some trackers."""
     return Record(
         BufferedTracker,
-        {"tracker": OneOf(trackers), "buffer": tracker_records.BUFFER},
+        {
+            "tracker": OneOf(trackers),
+            "buffer": tracker_records.BUFFER,
+            "ledger": Later(tracker_records.LEDGER),
+        },
         _stream,
-        taken=lambda stream: {"tracker": stream.tracker, "buffer": stream.buffer},
+        taken=lambda stream: {
+            "tracker": stream.tracker,
+            "buffer": stream.buffer,
+            "ledger": stream.ledger if stream.ledger.entries else None,
+        },
         rules=stream_rules,
         guard=lambda stream: stream.lock,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamchi2.batch import as_positive_float
+from streamchi2.ledger import Ledger
 from streamchi2.persistence import checks
 from streamchi2.persistence.array_fields import Array, Labels, StoredRows, Targets, UpperTriangle
 from streamchi2.persistence.fields import Integer, Maybe, Number, Scalar, Sequences
@@ -52,6 +53,18 @@ def _buffer_state(buffer: RowBuffer) -> Values:
         "boundaries": buffer.boundaries,
         "position": buffer.position,
         "waiting": buffer.pending(),
+    }
+
+
+def _ledger(values: Values) -> Ledger:
+    pairs = [tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in values["ends"]]
+    return Ledger(tuple(zip(values["sources"], pairs, strict=True)))
+
+
+def _ledger_state(ledger: Ledger) -> Values:
+    return {
+        "sources": [source for source, _ in ledger.entries],
+        "ends": [[end for pair in ranges for end in pair] for _, ranges in ledger.entries],
     }
 
 
@@ -156,4 +169,11 @@ BUFFER = Record(
     lambda values: buffer_of(**values),
     taken=_buffer_state,
     rules=checks.buffer_rules,
+)
+
+LEDGER = Record(
+    Ledger,
+    {"sources": Sequences(Scalar()), "ends": Sequences(Sequences(Integer()))},
+    _ledger,
+    taken=_ledger_state,
 )

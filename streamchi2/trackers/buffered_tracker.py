@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from streamchi2.batch import Floats
 from streamchi2.interrupts import checkpoint, deferred_interrupts
+from streamchi2.ledger import Ledger
 from streamchi2.trackers.row_buffer import Block, Boundaries, RowBuffer
 
 BLOCK_BOUNDARIES = Boundaries(periods=(1024,))
@@ -64,6 +65,7 @@ class BufferedTracker(Generic[AnyTracker]):
     def __init__(self, tracker: AnyTracker, boundaries: Boundaries = BLOCK_BOUNDARIES) -> None:
         self.tracker = tracker
         self.buffer = RowBuffer(boundaries)
+        self.ledger = Ledger()
         self._lock = threading.RLock()
 
     @property
@@ -111,13 +113,14 @@ class BufferedTracker(Generic[AnyTracker]):
         An empty side changes nothing: the result is the other side, waiting rows included. A side
         without a complete block hands its waiting rows over, as if they arrived now. Otherwise
         the rows that wait on both sides are absorbed, and blocks go on from the sum of both
-        positions.
+        positions. Rows that both have absorbed, as far as their ledgers know, are refused.
         """
         return self.take_over(other.copy())
 
     def take_over(self, shard: Self) -> Self:
         """Merge with a shard that nobody else will use again: nothing of it is copied."""
         with self._lock, deferred_interrupts():
+            ledger = self.ledger.merged(shard.ledger)
             if self.n_rows == 0:
                 # The empty side may still bring settings of its own, such as announced classes.
                 self.tracker, self.buffer = shard.tracker.merge(self.tracker), shard.buffer
@@ -134,6 +137,7 @@ class BufferedTracker(Generic[AnyTracker]):
                 total = self.n_rows + shard.n_rows
                 self.tracker = self.snapshot().merge(shard.snapshot())
                 self.buffer = RowBuffer(self.buffer.boundaries, total)
+            self.ledger = ledger
         return self
 
     def _take(self, block: Block | None) -> None:
@@ -144,12 +148,12 @@ class BufferedTracker(Generic[AnyTracker]):
         """Return an independent tracker in the same state."""
         with self._lock:
             twin = type(self)(self.tracker.copy(), self.buffer.boundaries)
-            twin.buffer = self.buffer.copy()
+            twin.buffer, twin.ledger = self.buffer.copy(), self.ledger
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
         twin = self.copy()
-        return {"tracker": twin.tracker, "buffer": twin.buffer}
+        return {"tracker": twin.tracker, "buffer": twin.buffer, "ledger": twin.ledger}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
@@ -157,7 +161,8 @@ class BufferedTracker(Generic[AnyTracker]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BufferedTracker):
             return NotImplemented
-        return bool(self.tracker == other.tracker) and self.buffer == other.buffer
+        mine, theirs = ((side.buffer, side.ledger) for side in (self, other))
+        return bool(self.tracker == other.tracker) and mine == theirs
 
     __hash__ = None  # type: ignore[assignment]  # it changes with every row
 

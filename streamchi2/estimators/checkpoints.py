@@ -1,0 +1,102 @@
+"""Checkpoints of a long run: the estimator as it is, whose ledger says where to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from streamchi2.batch import as_positive_int
+from streamchi2.errors import StateMismatchError
+from streamchi2.interrupts import deferred_interrupts
+from streamchi2.ledger import Ledger, Ranges
+
+
+@dataclass
+class Checkpoint:
+    """A file that an estimator is saved to every so many rows, and goes on from.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; its folder must exist.
+    every : int
+        Rows between two checkpoints.
+    sources : tuple of str
+        Names of what is being read.
+    """
+
+    path: Any
+    every: int
+    sources: tuple[str, ...]
+    n_rows_since: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        as_positive_int(self.every, name="checkpoint_every")
+        if not Path(self.path).parent.is_dir():
+            raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {self.path}")
+        if not self.sources:
+            raise ValueError(
+                "source_name must be given with checkpoint unless the source is a file: a later "
+                "run must know that it reads the same rows"
+            )
+
+    def restore(self, estimator: Any, present: Ledger) -> bool:
+        """Let an estimator be what was saved, and tell whether something was.
+
+        ``present`` is the ledger that the run begins with. A file that does not hold such a run is
+        refused.
+        """
+        from streamchi2.persistence import dumped, load  # above this layer, see pyproject.toml
+
+        dumped(clone(estimator))  # refuses parameters that cannot be saved before all the work
+        if not Path(self.path).exists():
+            return False
+        saved = load(self.path)
+        if type(saved) is not type(estimator):
+            raise StateMismatchError(
+                f"checkpoint must hold a {type(estimator).__name__}, got a {type(saved).__name__} "
+                f"in {self.path}; remove the file to start afresh"
+            )
+        self._check_parameters(estimator, saved)
+        found, wanted = (self._others(ledger) for ledger in (saved._stream.ledger, present))
+        if found != wanted:
+            raise StateMismatchError(
+                "checkpoint must have been made from the same sources, got "
+                f"{found} beside {sorted(self.sources)} in {self.path}; "
+                "remove the file to start afresh"
+            )
+        saved.set_params(**estimator.get_params(deep=False))
+        with deferred_interrupts():
+            estimator.__dict__.clear()
+            estimator.__dict__.update(vars(saved))
+        return True
+
+    def _check_parameters(self, estimator: Any, saved: Any) -> None:
+        from streamchi2.persistence import dumped
+
+        before = dumped(clone(saved))  # values of any kind can be compared as bytes
+        for name, now in estimator.get_params(deep=False).items():
+            if name != "n_jobs" and dumped(clone(saved).set_params(**{name: now})) != before:
+                raise StateMismatchError(
+                    f"{name} must be that of the checkpoint, got {now!r} for "
+                    f"{getattr(saved, name)!r} in {self.path}; remove the file to start afresh"
+                )
+
+    def _others(self, ledger: Ledger) -> dict[str, Ranges]:
+        return {name: ranges for name, ranges in ledger.entries if name not in self.sources}
+
+    def count(self, estimator: Any, n_rows: int) -> None:
+        """Save if that many more rows make it due."""
+        self.n_rows_since += n_rows
+        if self.n_rows_since >= self.every:
+            self.save(estimator)
+
+    def save(self, estimator: Any) -> None:
+        """Save now, replacing the last checkpoint as a whole or not at all."""
+        from streamchi2.persistence import save
+
+        save(estimator, self.path)
+        self.n_rows_since = 0

@@ -1,0 +1,163 @@
+"""fit_stream: learning from sources that do not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from streamchi2.estimators.checkpoints import Checkpoint
+from streamchi2.interrupts import deferred_interrupts
+from streamchi2.ledger import Ledger, Ranges
+from streamchi2.sources import Batch, ReadAhead, Source, as_source, progress_bar
+from streamchi2.trackers.buffered_tracker import BufferedTracker
+
+
+class OutOfCore:
+    """The reading side of an estimator that holds its state in ``_stream``."""
+
+    _stream: BufferedTracker[Any]
+    _drops_weightless = False  # whether rows of weight zero never reach the stream
+
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        batch_size: int = 4096,
+        source_name: str | None = None,
+        forget: bool = True,
+        checkpoint: Any = None,
+        checkpoint_every: int = 100_000,
+        verbose: int = 1,
+    ) -> Self:
+        """Learn from a source larger than memory, as a ``partial_fit`` loop would, bit for bit.
+
+        A thread reads the next batches while the present one is learnt; what is held in memory
+        depends on the batches and on D, never on the number of rows.
+
+        Parameters
+        ----------
+        source : iterable, str, path, pyarrow.dataset.Dataset or pyarrow.Table
+            Batches X, (X, y) or (X, y, sample_weight), where y may be None for rows without
+            targets; or a Parquet or CSV file, a folder of such files, or a table (these need
+            the extra ``arrow``).
+        target : str, optional
+            Column of a table that holds the targets. Where it is null, a row has none and is
+            learnt from as by ``observe``.
+        columns : sequence of str, optional
+            Columns of a table to learn from; by default all but the target.
+        batch_size : int, default=4096
+            Rows read from a table at a time. It does not change the result.
+        source_name : str, optional
+            What :attr:`absorbed_` calls rows that come from no file. Without it they are not
+            recorded.
+        forget : bool, default=True
+            Start afresh, as ``fit`` does. False goes on, and leaves out what :attr:`absorbed_`
+            says has been learnt from this source before.
+        checkpoint : str or path, optional
+            File to which the estimator is saved every ``checkpoint_every`` rows and at the end. If
+            it exists, learning goes on from there, and ends with the model of a run that was
+            never interrupted. One made under other parameters or from other sources is refused.
+        checkpoint_every : int, default=100_000
+            Rows between two checkpoints.
+        verbose : int, default=1
+            0 shows nothing; otherwise a progress bar is shown if stderr is a terminal and tqdm is
+            installed (the extra ``progress``).
+
+        Returns
+        -------
+        estimator
+            This one. Where a batch is refused, those before it have been learnt.
+
+        Examples
+        --------
+        >>> from streamchi2 import ExpChi2Sampler
+        >>> batches = ([[0.1 * i, 1.0 - 0.1 * i]] for i in range(10))
+        >>> sampler = ExpChi2Sampler(16, random_state=0)
+        >>> sampler.fit_stream(batches, source_name="tenths").absorbed_
+        {'tenths': ((0, 10),)}
+        """
+        rows = as_source(
+            source, target=target, columns=columns, batch_size=batch_size, name=source_name
+        )
+        absorbed = Ledger() if forget or not hasattr(self, "_stream") else self._stream.ledger
+        saved = None
+        first = forget or not hasattr(self, "_stream")
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, checkpoint_every, rows.names)
+            if saved.restore(self, absorbed):
+                absorbed, first = self._stream.ledger, False
+        if first:
+            self._refuse_without_target(rows)
+        self._learn_batches(rows, absorbed, saved, first=first, verbose=verbose)
+        return self
+
+    @property
+    def absorbed_(self) -> dict[str, Ranges]:
+        """What has been learnt from files and named sources: ranges of rows, end exclusive.
+
+        Estimators that have absorbed the same row refuse to :meth:`merge`.
+        """
+        check_is_fitted(self)
+        return dict(self._stream.ledger.entries)
+
+    def _learn_batches(
+        self, rows: Source, absorbed: Ledger, saved: Checkpoint | None, *, first: bool, verbose: int
+    ) -> None:
+        n_done = sum(absorbed.beginning(name) for name in rows.names)
+        with (
+            progress_bar(rows.n_rows, n_done=n_done, verbose=verbose) as report,
+            ReadAhead(rows.batches(absorbed)) as batches,
+        ):
+            for batch in batches:
+                self._take_in(batch, first=first)
+                first = False
+                report(batch.n_rows)
+                if saved is not None:
+                    saved.count(self, batch.n_rows)
+        if first:
+            raise ValueError("source must hold at least one row, got none")
+        if saved is not None and saved.n_rows_since:
+            saved.save(self)
+
+    def _take_in(self, batch: Batch, *, first: bool) -> None:
+        """Learn from a batch and enter it in the ledger, both or, where it is refused, neither."""
+        if first:
+            with deferred_interrupts():
+                self._learn_batch(batch, first=True)
+                self._record(batch, batch.n_rows)
+            return
+        stream = self._stream
+        before = stream.n_rows
+        with stream.lock, deferred_interrupts():
+            try:
+                self._learn_batch(batch, first=False)
+            except BaseException:  # whole blocks may have been learnt before Ctrl-C
+                self._record(batch, self._n_taken(batch, stream.n_rows - before))
+                raise
+            self._record(batch, batch.n_rows)
+
+    def _record(self, batch: Batch, n_rows: int) -> None:
+        if batch.source is not None:
+            stop = batch.start + n_rows
+            ledger = self._stream.ledger
+            self._stream.ledger = ledger.with_range(batch.source, batch.start, stop)
+
+    def _n_taken(self, batch: Batch, n_learnt: int) -> int:
+        """Return how many rows of a batch went by when so many were learnt."""
+        if n_learnt == 0 or batch.weights is None or not self._drops_weightless:
+            return n_learnt
+        return int(np.flatnonzero(np.asarray(batch.weights))[n_learnt - 1]) + 1
+
+    def _learn_batch(self: Any, batch: Batch, *, first: bool) -> None:
+        """Learn from a batch of a source; targets are for those who have a use for them."""
+        self._learn(batch.rows, batch.weights, first=first)
+
+    def _refuse_without_target(self: Any, rows: Source) -> None:
+        table_without = getattr(rows, "target", "") is None
+        if table_without and self.__sklearn_tags__().target_tags.required:
+            raise TypeError("target must name the column that holds the targets, got None")

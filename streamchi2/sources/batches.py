@@ -1,0 +1,128 @@
+"""Batches of a source, and the plainest source there is: something to iterate over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.ledger import Ledger
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Consecutive rows of a source, with what belongs to them.
+
+    Parameters
+    ----------
+    rows : array-like, sparse matrix, DataFrame or NamedRows, shape (n, d)
+        As the source gives them; they are checked by whoever learns.
+    targets : array-like or None
+        One per row; None where no row has one.
+    weights : array-like or None
+        One per row; None where every row weighs one.
+    given : ndarray of bool or None
+        Which rows have a target; the other targets mean nothing. None where all have.
+    source : str or None
+        The name under which the ledger knows these rows; None keeps them out of it.
+    start : int
+        Position of the first row in that source.
+    """
+
+    rows: Any
+    targets: Any = None
+    weights: Any = None
+    given: NDArray[np.bool_] | None = None
+    source: str | None = None
+    start: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        shape = getattr(self.rows, "shape", None)
+        return len(self.rows) if shape is None else int(shape[0])
+
+    def refuse_without_targets(self) -> None:
+        """Refuse rows without targets, for those who cannot learn from them."""
+        if self.targets is None or self.given is not None:
+            row = self.start + (0 if self.given is None else int(np.argmin(self.given)))
+            raise ValueError(f"every row must have a target, got none at row {row} of the source")
+
+    def after(self, n_rows: int) -> Self:
+        """Return the batch without its first rows."""
+        parts = (self.rows, self.targets, self.weights, self.given)
+        rows, targets, weights, given = (None if part is None else part[n_rows:] for part in parts)
+        return type(self)(rows, targets, weights, given, self.source, self.start + n_rows)
+
+
+class Source(Protocol):
+    """Where batches come from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names under which the ledger knows the rows; none where they go unrecorded."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, where that is known without reading them."""
+
+    def batches(self, absorbed: Ledger) -> Iterator[Batch]:
+        """Return the batches that hold rows which the ledger does not, in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class IterableSource:
+    """Batches from any iterable of X, (X, y) or (X, y, sample_weight).
+
+    Parameters
+    ----------
+    iterable : iterable
+        Of rows alone, or of tuples. A list can be read again, a generator only once.
+    name : str or None
+        For the ledger.
+
+    Examples
+    --------
+    >>> source = IterableSource([([[1.0]], ["ham"]), ([[2.0], [3.0]], ["ham", "spam"])], "mail")
+    >>> [(batch.start, batch.rows) for batch in source.batches(Ledger().with_range("mail", 0, 2))]
+    [(2, [[3.0]])]
+    """
+
+    iterable: Iterable[Any]
+    name: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one name, or none."""
+        return () if self.name is None else (self.name,)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows of a list of batches, else None."""
+        if not isinstance(self.iterable, Sequence):
+            return None
+        return sum(_as_batch(found, None, 0).n_rows for found in self.iterable)
+
+    def batches(self, absorbed: Ledger) -> Iterator[Batch]:
+        """Return the batches, without the rows at the beginning that have been absorbed."""
+        n_absorbed = 0 if self.name is None else absorbed.beginning(self.name)
+        position = 0
+        for found in self.iterable:
+            batch = _as_batch(found, self.name, position)
+            position += batch.n_rows
+            if position > n_absorbed or batch.n_rows == 0:
+                yield batch if batch.start >= n_absorbed else batch.after(n_absorbed - batch.start)
+
+
+def _as_batch(found: Any, name: str | None, position: int) -> Batch:
+    parts = found if isinstance(found, tuple) else (found,)
+    if not 1 <= len(parts) <= 3 or parts[0] is None:
+        raise ValueError(
+            "source must give batches X, (X, y) or (X, y, sample_weight), got "
+            f"{len(parts)} parts at row {position}"
+        )
+    rows, targets, weights = (*parts, None, None)[:3]
+    return Batch(rows, targets, weights, source=name, start=position)

@@ -1,0 +1,364 @@
+"""fit_stream: the same model as a loop over batches, from any source and after any interruption."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from estimator_zoo import (
+    CODES,
+    ESTIMATORS,
+    N_ROWS,
+    NUMBERS,
+    ROWS,
+    WEIGHTS,
+    WORDS,
+    answers,
+    estimator_after,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamchi2 import (
+    ExpChi2Classifier,
+    ExpChi2Regressor,
+    ExpChi2Sampler,
+    StreamingRidge,
+    StreamingRidgeClassifier,
+)
+from streamchi2.errors import StateMismatchError
+from streamchi2.ledger import Ledger
+from streamchi2.persistence import dumped, load, save
+
+SEEDED = [
+    name
+    for name, (make, _) in ESTIMATORS.items()
+    if hasattr(make(), "fit_stream") and make().get_params().get("random_state", 0) == 0
+]
+
+
+def table_of(rows, targets=None):
+    columns = {f"c{i}": rows[:, i] for i in range(rows.shape[1])}
+    return pa.table(columns if targets is None else columns | {"y": targets})
+
+
+def batches_of(targets, *ends, weights=None):
+    """The zoo's rows cut at some positions, as a list of batches."""
+    cuts = [0, *ends, N_ROWS]
+    for start, stop in pairwise(cuts):
+        part = slice(start, stop)
+        if weights is not None:
+            yield ROWS[part], None if targets is None else targets[part], weights[part]
+        else:
+            yield ROWS[part] if targets is None else (ROWS[part], targets[part])
+
+
+def without_ledger(estimator):
+    estimator._stream.ledger = Ledger()
+    return dumped(estimator)
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_every_estimator_ends_as_a_loop_over_batches_would_have_it(name):
+    make, targets = ESTIMATORS[name]
+    expected = dumped(estimator_after(name, N_ROWS))
+    assert dumped(make().fit_stream(batches_of(targets, 7, 64, 300))) == expected
+    weighted = make().fit_stream(batches_of(targets, 100, weights=WEIGHTS), source_name="zoo")
+    assert weighted.absorbed_ == {"zoo": ((0, N_ROWS),)}
+    assert without_ledger(weighted) == dumped(estimator_after(name, N_ROWS, weighted=True))
+
+
+@pytest.mark.parametrize("name", ["sampler", "pca", "classifier", "regressor of two", "ridge"])
+def test_a_table_is_learnt_like_its_rows_and_names_are_remembered(name):
+    make, targets = ESTIMATORS[name]
+    if name == "regressor of two":
+        targets = NUMBERS
+    expected = make().fit(ROWS, targets)
+    column = {} if targets is None else {"target": "y"}
+    for batch_size in (50, 4096):
+        model = make().fit_stream(table_of(ROWS, targets), batch_size=batch_size, **column)
+        assert model.feature_names_in_.tolist() == [f"c{i}" for i in range(5)]
+        del model.feature_names_in_
+        np.testing.assert_array_equal(answers(model), answers(expected))
+
+
+@settings(max_examples=15)
+@given(st.lists(st.booleans(), min_size=90, max_size=90), st.booleans())
+def test_rows_without_targets_are_observed_where_they_stand(known, words):
+    labels = WORDS if words else NUMBERS
+    column = pa.array(labels[:90], mask=~np.array(known))
+    kind = ExpChi2Classifier if words else ExpChi2Regressor
+    model = kind(8, n_pca=4, random_state=0)
+    expected = kind(8, n_pca=4, random_state=0)
+    if not (words or known[0]):  # the number of targets must be known, as it is in a table
+        known = [True, *known[1:]]
+        column = pa.array(labels[:90], mask=~np.array(known))
+    for row, given_ in enumerate(known):
+        if given_:
+            expected.partial_fit(ROWS[row : row + 1], labels[row : row + 1])
+        else:
+            expected.observe(ROWS[row : row + 1])
+    model.fit_stream(table_of(ROWS[:90], column), target="y", batch_size=17)
+    mine, theirs = (side._solution.components for side in (model, expected))
+    np.testing.assert_array_equal(mine.pairs.vectors, theirs.pairs.vectors)
+    assert model.input_histogram_ == expected.input_histogram_
+    if sum(known) > 1:
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_a_regressor_may_begin_with_nulls_and_batches_without_targets_may_follow():
+    column = pa.array([None] * 70 + list(NUMBERS[70:]), pa.float64())
+    model = ExpChi2Regressor(8, random_state=0)
+    model.fit_stream(table_of(ROWS, column), target="y", batch_size=30)
+    assert model.n_samples_seen_ == N_ROWS
+    model.fit_stream([(ROWS, NUMBERS), ROWS[:10], (ROWS[:5], None)])
+    assert model.n_samples_seen_ == N_ROWS + 15
+
+
+def test_it_forgets_unless_told_to_go_on_and_never_learns_a_row_twice():
+    model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:50], CODES[:50])
+    parts = list(batches_of(CODES, 100))
+    once = dumped(model.fit_stream(parts, source_name="zoo"))
+    assert dumped(model.fit_stream(parts, source_name="zoo")) == once
+    assert dumped(model.fit_stream(parts, source_name="zoo", forget=False)) == once
+    model.fit_stream(parts[:1], source_name="other", forget=False)
+    assert model.absorbed_ == {"other": ((0, 100),), "zoo": ((0, N_ROWS),)}
+    assert model.n_samples_seen_ == N_ROWS + 100
+
+
+class StopError(Exception):
+    pass
+
+
+def failing(batches, n_good):
+    for number, batch in enumerate(batches):
+        if number == n_good:
+            raise StopError
+        yield batch
+
+
+@pytest.mark.parametrize("name", SEEDED[:1] + SEEDED[3:])
+def test_a_run_that_broke_off_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_path):
+    make, targets = ESTIMATORS[name]
+    path, ends = tmp_path / "checkpoint", (50, 100, 150, 300)
+    whole = make().fit_stream(batches_of(targets, *ends), source_name="zoo")
+    words = {"source_name": "zoo", "checkpoint": path, "checkpoint_every": 90}
+    with pytest.raises(StopError):
+        make().fit_stream(failing(batches_of(targets, *ends), 3), **words)
+    assert load(path).absorbed_ == {"zoo": ((0, 100),)}
+    resumed = make().fit_stream(batches_of(targets, 77), **words)  # cut in another way
+    assert dumped(resumed) == dumped(whole)
+    assert dumped(load(path)) == dumped(whole)
+    again = make().fit_stream(failing(batches_of(targets, *ends), 99), **words)
+    assert dumped(again) == dumped(whole)
+
+
+def test_in_memory_too_a_run_that_broke_off_can_go_on():
+    model = ExpChi2Classifier(8, random_state=0)
+    with pytest.raises(StopError):
+        model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="zoo")
+    assert model.absorbed_ == {"zoo": ((0, 90),)}
+    model.fit_stream(batches_of(CODES), source_name="zoo", forget=False)
+    assert without_ledger(model) == dumped(ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", [ExpChi2Classifier, StreamingRidgeClassifier])
+def test_ctrl_c_inside_a_batch_leaves_a_ledger_that_is_true(kind, weighted, monkeypatch):
+    rows = np.tile(ROWS, (10, 1))
+    labels = np.tile(CODES, 10)
+    weights = np.tile([1.0, 0.0, 2.0], len(rows) // 3)[: len(rows)] if weighted else None
+    make = (lambda: kind(8, random_state=0)) if kind is ExpChi2Classifier else kind
+    model = make()
+    sequel = [(rows, labels, weights)]
+    model.fit_stream([(rows[:10], labels[:10], None if weights is None else weights[:10])])
+    tracker = type(model._stream.tracker)
+    update, calls = tracker.update, []
+
+    def interrupted(self, *arguments, **named):
+        calls.append(1)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return update(self, *arguments, **named)
+
+    monkeypatch.setattr(tracker, "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit_stream(sequel, source_name="rows", forget=False)
+    monkeypatch.undo()
+    (((start, stop),),) = model.absorbed_.values()
+    assert start == 0 < stop < len(rows)
+    model.fit_stream(sequel, source_name="rows", forget=False)
+    once = make().fit_stream([(rows[:10], labels[:10], None if weights is None else weights[:10])])
+    once.fit_stream(sequel, source_name="rows", forget=False)
+    assert dumped(model) == dumped(once)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
+    tmp_path, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.dirichlet(np.ones(6), size=9000), rng.integers(0, 3, 9000)
+    pq.write_table(table_of(rows, labels), tmp_path / "rows.parquet", row_group_size=2000)
+    words = {"target": "y", "checkpoint": "run", "checkpoint_every": 2000}
+    script = textwrap.dedent(
+        f"""
+        import os, signal
+        from streamchi2 import ExpChi2Classifier
+
+        learn = ExpChi2Classifier._learn_batch
+
+        def mortal(self, batch, *, first):
+            if batch.start >= 5000:
+                os.kill(os.getpid(), signal.SIGKILL)
+            learn(self, batch, first=first)
+
+        ExpChi2Classifier._learn_batch = mortal
+        model = ExpChi2Classifier(32, random_state=0)
+        model.fit_stream("rows.parquet", batch_size=700, **{words})
+        """
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=False)
+    assert run.returncode == -signal.SIGKILL
+    monkeypatch.chdir(tmp_path)
+    assert list(load("run").absorbed_.values()) == [((0, 4000),)]
+    resumed = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", **words)
+    whole = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", target="y")
+    assert dumped(resumed) == dumped(whole)
+
+
+def sampler():
+    return ExpChi2Sampler(8, random_state=0)
+
+
+CHECKPOINTS = {
+    "another estimator": (
+        lambda: ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES),
+        "must hold a ExpChi2Sampler",
+    ),
+    "another parameter": (
+        lambda: ExpChi2Sampler(8, beta=2.0, random_state=0).fit(ROWS),
+        "beta must be that of the checkpoint",
+    ),
+    "another source": (
+        lambda: sampler().fit_stream([ROWS], source_name="other"),
+        "from the same sources",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHECKPOINTS)
+def test_a_checkpoint_of_something_else_is_refused_and_nothing_changes(case, tmp_path):
+    make, message = CHECKPOINTS[case]
+    path = tmp_path / "checkpoint"
+    save(make(), path)
+    before, model = path.read_bytes(), sampler().fit(ROWS[:70])
+    state = dumped(model)
+    with pytest.raises(StateMismatchError, match=message):
+        model.fit_stream([ROWS], source_name="zoo", checkpoint=path)
+    assert (dumped(model), path.read_bytes()) == (state, before)
+
+
+REFUSALS = {
+    "no rows": (sampler, [], {}, ValueError, "at least one row"),
+    "bad rows": (sampler, [-ROWS], {}, ValueError, "Negative values"),
+    "bad targets": (ExpChi2Regressor, [(ROWS, WORDS)], {}, TypeError, "y must hold numbers"),
+    "no targets": (ExpChi2Regressor, [ROWS], {}, ValueError, "requires y"),
+    "no target column": (
+        lambda: ExpChi2Classifier(8),
+        table_of(ROWS, CODES),
+        {},
+        TypeError,
+        "target must name the column",
+    ),
+    "null where targets are needed": (
+        StreamingRidge,
+        table_of(ROWS[:3], pa.array([1.0, 2.0, None])),
+        {"target": "y"},
+        ValueError,
+        "every row must have a target, got none at row 2",
+    ),
+    "a nameless checkpoint": (
+        sampler,
+        [ROWS],
+        {"checkpoint": "run"},
+        ValueError,
+        "source_name must be given with checkpoint",
+    ),
+    "a checkpoint nowhere": (
+        sampler,
+        [ROWS],
+        {"checkpoint": "no/such/folder/run", "source_name": "zoo"},
+        FileNotFoundError,
+        "folder that exists",
+    ),
+    "checkpoints too often": (
+        sampler,
+        [ROWS],
+        {"checkpoint": "run", "checkpoint_every": 0, "source_name": "zoo"},
+        ValueError,
+        "checkpoint_every must be at least 1",
+    ),
+    "a random state that cannot be saved": (
+        lambda: ExpChi2Sampler(8, random_state=np.random.RandomState(0)),
+        [ROWS],
+        {"checkpoint": "run", "source_name": "zoo"},
+        TypeError,
+        "random_state=None",
+    ),
+}
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_cannot_be_learnt_is_refused_and_leaves_no_trace(case, fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make, source, words, error, message = REFUSALS[case]
+    model = make()
+    if fitted:
+        model.fit(
+            ROWS[:80], NUMBERS[:80] if "Classifier" not in type(model).__name__ else CODES[:80]
+        )
+    state = vars(model).copy()
+    before = dumped(model) if fitted and "saved" not in case else None
+    with pytest.raises(error, match=message):
+        model.fit_stream(source, **words)
+    assert vars(model) == state
+    assert before is None or dumped(model) == before
+    assert list(tmp_path.iterdir()) == []
+    assert not [thread for thread in threading.enumerate() if "read-ahead" in thread.name]
+
+
+def test_a_batch_of_other_columns_is_refused_by_name():
+    model = sampler().fit_stream(table_of(ROWS))
+    other = table_of(ROWS).rename_columns(["c0", "c1", "x", "c3", "c4"])
+    with pytest.raises(ValueError, match="got 'x' for 'c2' in column 2"):
+        model.fit_stream(other, forget=False)
+    with pytest.raises(ValueError, match="must have 5 columns, got 4"):
+        model.fit_stream(table_of(ROWS[:, :4]), forget=False)
+
+
+def test_a_bar_is_shown_on_a_terminal_alone(capsys, monkeypatch):
+    parts = list(batches_of(None, 100))
+    sampler().fit_stream(parts)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    sampler().fit_stream(parts, verbose=0)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    sampler().fit_stream(parts)
+    shown = capsys.readouterr().err
+    assert "360/360" in shown
+    assert "rows/s" in shown
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    sampler().fit_stream(parts)
+    assert capsys.readouterr().err == ""

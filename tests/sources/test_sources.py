@@ -1,0 +1,234 @@
+"""Sources: what may be one, what comes out of it, and what is refused."""
+
+import gzip
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.ledger import Ledger
+from streamchi2.sources import as_source
+
+N, WIDTH = 50, 3
+ROWS = np.random.default_rng(0).random((N, WIDTH))
+LABELS = np.array(["ham", "spam"])[np.arange(N) % 2]
+TABLE = pa.table({f"c{i}": ROWS[:, i] for i in range(WIDTH)} | {"label": LABELS})
+
+
+def read(source, absorbed=None):
+    """All rows, targets and given flags of a source, joined."""
+    batches = list(source.batches(Ledger() if absorbed is None else absorbed))
+    rows = np.concatenate([batch.rows.rows for batch in batches])
+    targets = [batch.targets for batch in batches]
+    given = [np.ones(b.n_rows, bool) if b.given is None else b.given for b in batches]
+    for left, right in pairwise(batches):
+        assert right.start in (0, left.start + left.n_rows)
+    return rows, None if targets[0] is None else np.concatenate(targets), np.concatenate(given)
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """The same table in every place it may be read from."""
+    home = tmp_path_factory.mktemp("tables")
+    pq.write_table(TABLE, home / "rows.parquet", row_group_size=7)
+    pa.csv.write_csv(TABLE, home / "rows.csv")
+    with gzip.open(home / "rows.csv.gz", "wb") as file:
+        file.write((home / "rows.csv").read_bytes())
+    for folder, write in (("parquet", pq.write_table), ("csv", pa.csv.write_csv)):
+        (home / folder / "later").mkdir(parents=True)
+        write(TABLE[:20], home / folder / f"part-0.{folder}")
+        write(TABLE[20:], home / folder / "later" / f"part-0.{folder}")
+        (home / folder / "_SUCCESS").touch()
+    return {
+        "parquet": str(home / "rows.parquet"),
+        "csv": home / "rows.csv",
+        "gzip": home / "rows.csv.gz",
+        "dataset": ds.dataset(home / "rows.parquet"),
+        "table": TABLE,
+        "chunked table": pa.concat_tables([TABLE[:11], TABLE[11:]]),
+        "folder": home / "parquet",
+        "folder of csv": str(home / "csv"),
+    }
+
+
+KINDS = [
+    "parquet",
+    "csv",
+    "gzip",
+    "dataset",
+    "table",
+    "chunked table",
+    "folder",
+    "folder of csv",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("batch_size", [4, 1000])
+def test_every_kind_of_table_gives_the_same_rows(places, kind, batch_size):
+    source = as_source(places[kind], target="label", batch_size=batch_size, name="memory")
+    rows, labels, given = read(source)
+    if kind.startswith("folder"):  # later/part-0 sorts before part-0
+        order = np.r_[20:N, 0:20]
+        rows, labels = rows[np.argsort(order)], labels[np.argsort(order)]
+    np.testing.assert_array_equal(rows, ROWS)
+    np.testing.assert_array_equal(labels, LABELS)
+    assert given.all()
+    assert source.n_rows == (None if "csv" in kind or kind == "gzip" else N)
+    for batch in source.batches(Ledger()):
+        assert batch.n_rows <= batch_size
+        assert batch.rows.columns.tolist() == ["c0", "c1", "c2"]
+        assert batch.rows.rows.flags.c_contiguous
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "chunked table"])
+@settings(max_examples=10)
+@given(n_absorbed=st.integers(0, N), batch_size=st.integers(1, 30))
+def test_what_has_been_absorbed_is_left_out(places, kind, n_absorbed, batch_size):
+    source = as_source(places[kind], target="label", batch_size=batch_size, name="memory")
+    absorbed = Ledger().with_range(source.names[0], 0, n_absorbed)
+    batches = list(source.batches(absorbed))
+    if n_absorbed < N:
+        assert batches[0].start == n_absorbed
+        np.testing.assert_array_equal(read(source, absorbed)[0], ROWS[n_absorbed:])
+    else:
+        assert batches == []
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=5), st.integers(0, 20))
+def test_rows_of_an_iterable_that_have_been_absorbed_are_left_out(sizes, n_absorbed):
+    ends = np.cumsum(sizes)
+    parts = [(ROWS[e - n : e], LABELS[e - n : e]) for e, n in zip(ends, sizes, strict=True)]
+    n_absorbed = min(n_absorbed, int(ends[-1]))
+    source = as_source(parts, name="parts")
+    assert source.n_rows == ends[-1]
+    found = list(source.batches(Ledger().with_range("parts", 0, n_absorbed)))
+    rows = np.concatenate([np.empty((0, WIDTH)), *(batch.rows for batch in found)])
+    labels = np.concatenate([LABELS[:0], *(batch.targets for batch in found)])
+    np.testing.assert_array_equal(rows, ROWS[n_absorbed : ends[-1]])
+    np.testing.assert_array_equal(labels, LABELS[n_absorbed : ends[-1]])
+
+
+def test_row_groups_that_have_been_absorbed_are_not_decoded(places):
+    source = as_source(places["parquet"], target="label")
+    ((_, fragment),) = source.fragments
+    groups = [group.num_rows for group in fragment.row_groups]
+    assert groups == [7] * 7 + [1]
+    from streamchi2.sources.tables import _without_row_groups
+
+    skipped, rest = _without_row_groups(fragment, 20)
+    assert (skipped, [group.num_rows for group in rest.row_groups]) == (14, [7] * 5 + [1])
+    assert sum(part.num_rows for part in rest.to_batches()) == 36
+
+
+def test_files_are_told_apart_by_what_is_in_them(places):
+    names = as_source(places["folder"], target="label").names
+    assert len(set(names)) == 2
+    assert all(name.startswith("part-0.parquet#") for name in names)
+    assert names == as_source(ds.dataset(places["folder"]), target="label").names
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array([3, None, 1]), [3, 0, 1]),
+        (pa.array([1.5, None, 2.0]), [1.5, 0.0, 2.0]),
+        (pa.array([True, None, False]), [True, False, False]),
+        (pa.array(["b", None, "a"]), ["b", "b", "a"]),
+        (pa.array(["b", None, "a"]).dictionary_encode(), ["b", "b", "a"]),
+        (pa.array([None, None, None], pa.int8()), [0, 0, 0]),
+        (pa.array([None, None, None], pa.string()), None),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)
+def test_a_null_target_is_no_target(column, expected):
+    table = pa.table({"x": [1.0, 2.0, 3.0], "y": column})
+    (batch,) = as_source(table, target="y").batches(Ledger())
+    if expected is None:
+        assert batch.targets is None
+        return
+    np.testing.assert_array_equal(batch.targets, expected)
+    np.testing.assert_array_equal(batch.given, column.is_valid().to_numpy(zero_copy_only=False))
+
+
+def test_whole_numbers_at_the_head_of_a_csv_do_not_decide_its_types(tmp_path):
+    path = tmp_path / "late.csv"
+    lines = ["a,y", *("1,2" for _ in range(300_000)), "0.5,"]
+    path.write_text("\n".join(lines))  # beyond the block from which types are guessed
+    rows, targets, given = read(as_source(path, target="y"))
+    assert rows[-1] == 0.5
+    assert (targets[0], given[-1]) == (2, False)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_()]
+)
+def test_numbers_of_every_type_are_read(kind):
+    column = pa.array([1, 0, 1]).cast(kind)
+    (batch,) = as_source(pa.table({"a": column, "b": [0.5, 1.5, 2.5]})).batches(Ledger())
+    np.testing.assert_array_equal(batch.rows.rows, [[1, 0.5], [0, 1.5], [1, 2.5]])
+
+
+def test_chosen_columns_come_in_the_order_chosen():
+    (batch,) = as_source(TABLE, columns=["c2", "c0"]).batches(Ledger())
+    assert batch.rows.columns.tolist() == ["c2", "c0"]
+    np.testing.assert_array_equal(batch.rows.rows, ROWS[:, [2, 0]])
+
+
+REFUSALS = {
+    "an array": (lambda: as_source(ROWS), TypeError, "got a ndarray"),
+    "a sparse matrix": (lambda: as_source(sparse.csr_array(ROWS)), TypeError, "got a csr_array"),
+    "a number": (lambda: as_source(3), TypeError, "got a int"),
+    "another file": (lambda: as_source("rows.txt"), ValueError, "must end in .parquet"),
+    "a target of batches": (
+        lambda: as_source([ROWS], target="y"),
+        TypeError,
+        "target must be left out unless source is a table, got 'y'",
+    ),
+    "words": (lambda: as_source(TABLE), TypeError, "column 'label' must hold numbers, got string"),
+    "no such column": (lambda: as_source(TABLE, columns=["c9"]), ValueError, "one column 'c9'"),
+    "no such target": (lambda: as_source(TABLE, target="t"), ValueError, "one column 't'"),
+    "no columns": (lambda: as_source(TABLE, columns=[]), ValueError, "at least one column"),
+    "batch_size": (lambda: as_source([ROWS], batch_size=0), ValueError, "batch_size must be"),
+    "name": (lambda: as_source([ROWS], name=""), ValueError, "source_name must have"),
+    "four parts": (
+        lambda: next(as_source([(ROWS, LABELS, None, 1)]).batches(Ledger())),
+        ValueError,
+        "got 4 parts at row 0",
+    ),
+    "gap": (
+        lambda: next(as_source([ROWS], name="a").batches(Ledger().with_range("a", 3, 4))),
+        StateMismatchError,
+        "must be its beginning",
+    ),
+    "null": (
+        lambda: list(
+            as_source(pa.table({"a": [1.0, 2.0, None]}), batch_size=2, name="t").batches(Ledger())
+        ),
+        ValueError,
+        "X must not be null, got null at row 2 of t, column 'a'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_is_no_source_is_refused_with_the_reason(case):
+    call, error, message = REFUSALS[case]
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.delitem(sys.modules, "streamchi2.sources.tables", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"streamchi2\[arrow\]"):
+        as_source(tmp_path / "rows.csv")
