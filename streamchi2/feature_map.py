@@ -13,7 +13,7 @@ from scipy import sparse
 from streamchi2.bases import LandmarkBasis, RandomBasis, Slots
 from streamchi2.bases.landmarks import AnchoredLandmarks
 from streamchi2.batch import Floats, Rows
-from streamchi2.row_blocks import for_each_block
+from streamchi2.row_blocks import BLOCK_ROWS, for_each_block
 from streamchi2.series.transport import RotatedSeries
 
 _LEAST_BETA = 1e-30
@@ -88,7 +88,8 @@ class FeatureMap:
             block = _within(rows[start:stop], dtype)
             ready.features(self.inputs(block), features[start:stop])
 
-        for_each_block(work, rows.shape[0], n_jobs=n_jobs)
+        block_rows = ready.block_rows if isinstance(ready, AnchoredLandmarks) else BLOCK_ROWS
+        for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=block_rows)
         return features
 
     def transform_row(

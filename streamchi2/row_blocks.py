@@ -19,7 +19,11 @@ BLOCK_ROWS = 128  # large enough to hide the interpreter, small enough to stay i
 
 
 def for_each_block(
-    work: Callable[[int, int], None], n_rows: int, *, n_jobs: int | None = None
+    work: Callable[[int, int], None],
+    n_rows: int,
+    *,
+    n_jobs: int | None = None,
+    block_rows: int = BLOCK_ROWS,
 ) -> None:
     """Call ``work(start, stop)`` for each block of rows, in threads where that pays.
 
@@ -35,6 +39,8 @@ def for_each_block(
         Number of rows; one block or less is worked on in the calling thread.
     n_jobs : int or None, default=None
         As in scikit-learn: None is 1, -1 is all cores, -2 all but one.
+    block_rows : int, default=128
+        Rows of a block; must depend on nothing but the kind of work.
 
     Examples
     --------
@@ -45,7 +51,7 @@ def for_each_block(
     >>> squares[:4], squares[-1]
     ([0, 1, 4, 9], 89401)
     """
-    blocks = [(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS)]
+    blocks = [(start, min(start + block_rows, n_rows)) for start in range(0, n_rows, block_rows)]
     workers = min(n_workers(n_jobs), len(blocks))
     if len(blocks) <= 1:
         for start, stop in blocks:

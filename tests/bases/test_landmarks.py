@@ -16,7 +16,7 @@ from streamchi2 import (
     StreamingRidgeClassifier,
     exp_chi2_kernel,
 )
-from streamchi2.bases import drawn_landmarks
+from streamchi2.bases import LandmarkBasis, drawn_landmarks
 from streamchi2.errors import StateMismatchError
 
 N_LANDMARKS = 40
@@ -51,6 +51,23 @@ def test_kernel_is_exact_on_the_landmarks_themselves(digits, dof):
     # erfc(sqrt(t)) has an infinite slope at 0: an error e of the distance is one of sqrt(e) there.
     error = found.kernel_error_
     assert_allclose(features @ features.T, exact, atol=10 * (error if dof == 2 else error**0.5))
+
+
+@pytest.mark.parametrize("shape", ["dense", "a permuted triangle", "with landmarks unused"])
+def test_whatever_the_shape_of_the_whitening_features_are_the_kernel_times_it(shape):
+    random = np.random.default_rng(0)
+    landmarks, rows = random.gamma(0.5, size=(200, 4)), random.gamma(0.5, size=(10, 4))
+    whitening = random.normal(size=(200, 300))
+    if shape != "dense":
+        whitening = random.permutation(np.triu(whitening))
+    if shape == "with landmarks unused":
+        whitening[::3] = 0.0
+    basis = LandmarkBasis(sparse.csr_array(landmarks), whitening, 4, beta=1.0)
+    features = np.empty((10, 300))
+    basis.ready(lambda rows: rows.toarray()).features(rows, features)
+    squares = np.square(rows[:, None] - landmarks).sum(axis=2)
+    # Rounding of sums of 200 products of order one.
+    assert_allclose(features, np.exp(-squares / 2) @ whitening, atol=1e-12)
 
 
 def test_float32_stays_close_to_float64(digits):
