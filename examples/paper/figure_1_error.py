@@ -1,0 +1,90 @@
+"""Figure 1: error of the chi2 kernel against the number of terms, for every series.
+
+python examples/paper/figure_1_error.py [--quick] [--out FOLDER]
+
+The error is measured, not predicted: over all pairs of held-out rows, the mean absolute difference
+between the sum of 2xy/(x+y) and the inner product of coordinates. Series are fitted to other rows.
+"""
+
+import csv
+
+import numpy as np
+from draws import draw, name_of
+from methods import fitted_series
+from results import arguments, bar, pyplot
+from sklearn.metrics.pairwise import additive_chi2_kernel
+
+from streamchi2 import ChebyshevSeries
+from streamchi2.plots import ConvergenceDisplay
+from streamchi2.plots.convergence import SERIES
+
+UNSCALED = "Chebyshev, not scaled"  # as the paper prints it
+
+
+def errors_of(what, most_terms, n_rows):
+    """Return name -> (numbers of terms, errors)."""
+    rows = draw(what, 2000, n_rows, seed=0)
+    # (x-y)^2/(x+y) = x + y - 4xy/(x+y), and sums of rows are one.
+    exact = 1.0 + additive_chi2_kernel(rows.test, rows.test) / 2.0
+    pairs = np.triu_indices(len(exact), k=1)
+    found = {}
+    for name in bar([*SERIES, UNSCALED], f"figure 1, {what}"):
+        terms = np.arange(1, most_terms + 1, 2 if name == "VZ" else 1)
+        errors = []
+        for n in terms:
+            one = ChebyshevSeries(int(n)) if name == UNSCALED else None
+            series = one or fitted_series(name, rows.train, int(n))
+            coordinates = series.transform(rows.test)
+            errors.append(np.abs(exact - coordinates @ coordinates.T)[pairs].mean())
+        found[name] = terms, np.array(errors)
+    return found
+
+
+def main():
+    given = arguments(__doc__)
+    most_terms, n_rows = (6, 150) if given.quick else (10, 400)
+    found = {what: errors_of(what, most_terms, n_rows) for what in ("bow", "hog")}
+    lines = [[what, name, n, error] for what, curves in found.items()
+             for name, (terms, errors) in curves.items()
+             for n, error in zip(terms, errors, strict=True)]  # fmt: skip
+    with (given.out / "figure_1_error.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["data", "series", "terms", "mean absolute error"], *lines])
+    (given.out / "figure_1_error.md").write_text(table(found, most_terms), encoding="utf-8")
+    print(table(found, most_terms))
+    picture(found, given.out / "figure_1_error.png")
+
+
+def table(found, most_terms):
+    numbers = range(1, most_terms + 1)
+    lines = [
+        f"| data | series | {' | '.join(map(str, numbers))} |",
+        "|---|---|" + "---:|" * most_terms,
+    ]
+    for what, curves in found.items():
+        for name, (terms, errors) in curves.items():
+            cells = {int(n): f"{error:.1e}" for n, error in zip(terms, errors, strict=True)}
+            row = " | ".join(cells.get(n, "") for n in numbers)
+            lines.append(f"| {name_of(what)} | {name} | {row} |")
+    return "\n".join(lines) + "\n"
+
+
+def picture(found, path):
+    plt = pyplot()
+    if plt is None:
+        return
+    figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
+    for ax, (what, curves) in zip(axes, found.items(), strict=True):
+        unscaled = curves[UNSCALED]
+        ConvergenceDisplay({name: curves[name] for name in SERIES}).plot(ax)
+        ax.plot(*unscaled, color="#cc79a7", lw=1, ls=":", marker="D", ms=3, label=UNSCALED)
+        ax.set_title(name_of(what), loc="left", fontweight="bold")
+        ax.set_ylabel("")
+        ax.get_legend().remove()
+    axes[0].set_ylabel("mean absolute error of the chi2 kernel")
+    axes[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.savefig(path, dpi=100)
+    print(f"written: {path.with_suffix('.csv')}, .md and .png")
+
+
+if __name__ == "__main__":
+    main()

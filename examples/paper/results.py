@@ -1,0 +1,165 @@
+"""Accuracies by method, size and seed: summarised, tested, and written as CSV, Markdown, PNG."""
+
+import argparse
+import csv
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+ANY = "any"  # the size of a method that has none
+
+
+def arguments(documentation):
+    """Read the words that every script here understands."""
+    parser = argparse.ArgumentParser(description=documentation.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rows and seeds: two minutes")
+    parser.add_argument("--out", type=Path, default=Path("paper_results"), help="where to write")
+    parser.add_argument("--seeds", type=int, default=None, help="number of seeds")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    return given
+
+
+def bar(steps, label):
+    """Yield the steps, with a progress bar on the terminal's error stream."""
+    steps, began = list(steps), time.perf_counter()
+    for done, step in enumerate([*steps, None]):
+        marks = "#" * (30 * done // len(steps))
+        spent = time.perf_counter() - began
+        print(f"\r[{marks:.<30}] {label}, {spent:.0f} s", end="", file=sys.stderr, flush=True)
+        if done < len(steps):
+            yield step
+    print(file=sys.stderr)
+
+
+class Results:
+    """A table of accuracies, one list over seeds per method and size."""
+
+    def __init__(self, name, title, sizes, head="features"):
+        self.name, self.title, self.sizes, self.head = name, title, list(sizes), head
+        self.cells = {}
+
+    def add(self, method, size, accuracy):
+        """Note one accuracy; seeds must come in the same order for every method."""
+        self.cells.setdefault((method, size), []).append(float(accuracy))
+
+    def methods(self):
+        """Return the methods in order of appearance, those with PCA after those without."""
+        names = dict.fromkeys(method for method, _ in self.cells)
+        return sorted(names, key=lambda name: name.startswith("PCA") + 2 * name.startswith("Exact"))
+
+    def of(self, method, size):
+        """Return the accuracies of a method, whether or not it has sizes; None if there are none.
+
+        A method that was run at one size only has an empty cell elsewhere.
+        """
+        found = self.cells.get((method, size), self.cells.get((method, ANY)))
+        return None if found is None else np.array(found)
+
+    def among_the_best(self, method, size, outside=("Exact",)):
+        """Tell whether a paired t-test (5 %, over seeds) finds no difference to the best mean.
+
+        Methods whose names begin with a word of ``outside`` do not take part.
+        """
+        if method.startswith(outside):
+            return False
+        rivals = [m for m in self.methods() if not m.startswith(outside)]
+        rivals = {m: scores for m in rivals if (scores := self.of(m, size)) is not None}
+        best = max(rivals.values(), key=np.mean)
+        mine = rivals.get(method)
+        if mine is None:
+            return False
+        if mine is best or np.ptp(mine - best) == 0.0:
+            return bool(mine.mean() == best.mean())
+        return bool(ttest_rel(mine, best).pvalue > 0.05)
+
+    def markdown(self):
+        """Return the table, means and standard deviations over seeds in per cent."""
+        heads = [str(size) for size in self.sizes]
+        lines = [f"| {self.head}: | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+        for method in self.methods():
+            cells = [self._cell(method, size) for size in self.sizes]
+            lines.append(f"| {method} | {' | '.join(cells)} |")
+        return "\n".join(lines)
+
+    def _cell(self, method, size):
+        scores = self.of(method, size)
+        if scores is None:
+            return ""
+        text = f"{100 * scores.mean():.2f}"
+        text = f"**{text}**" if self.among_the_best(method, size) else text
+        return f"{text} ± {100 * scores.std(ddof=1):.2f}" if scores.size > 1 else text
+
+    def read(self, folder):
+        """Take the accuracies from name.csv and return this table; None if there is no file."""
+        path = folder / f"{self.name}.csv"
+        if not path.exists():
+            return None
+        with path.open(newline="") as file:
+            for line in csv.DictReader(file):
+                size = line["size"]
+                self.add(line["method"], int(size) if size.isdigit() else size, line["accuracy"])
+        return self
+
+    def save_numbers(self, folder):
+        """Write name.csv."""
+        with (folder / f"{self.name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["method", "size", "seed", "accuracy"])
+            for (method, size), scores in self.cells.items():
+                writer.writerows([method, size, seed, s] for seed, s in enumerate(scores))
+
+    def save(self, folder, notes="", *, png=True):
+        """Write name.csv, name.md and, where matplotlib is installed, name.png."""
+        self.save_numbers(folder)
+        text = f"### {self.title}\n\n{notes}\n\n{self.markdown()}\n"
+        (folder / f"{self.name}.md").write_text(text, encoding="utf-8")
+        print(text)
+        if png:
+            self._picture(folder / f"{self.name}.png")
+
+    def _picture(self, path):
+        plt = pyplot()
+        if plt is None:
+            return
+        methods = self.methods()
+        figure, ax = plt.subplots(figsize=(7, 1.2 + 0.27 * len(methods)), layout="constrained")
+        styles = dict(zip(self.sizes, ("#56b4e9", "#0072b2", "#d55e00"), strict=False))
+        for size, colour in {**styles, ANY: "black"}.items():
+            known = [m for m in methods if (m, size) in self.cells]
+            shift = 0.0 if size == ANY else 0.2 * ((len(styles) - 1) / 2 - self.sizes.index(size))
+            scores = [100 * np.array(self.cells[method, size]) for method in known]
+            ax.errorbar(
+                [one.mean() for one in scores],
+                [methods[::-1].index(method) + shift for method in known],
+                xerr=[one.std(ddof=1) if one.size > 1 else 0.0 for one in scores],
+                fmt="o", ms=4, lw=1, color=colour, label=str(size),
+            )  # fmt: skip
+        ax.set_yticks(range(len(methods)), methods[::-1])
+        ax.set_xlabel("accuracy in per cent, mean and standard deviation over seeds")
+        ax.set_title(self.title, loc="left", fontsize="medium")
+        ax.grid(axis="y", color="#dddddd", lw=0.6)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        ax.legend(
+            frameon=False, ncols=4, loc="upper right", bbox_to_anchor=(1.0, -0.6 / len(methods)),
+            title=self.head, alignment="right",
+        )  # fmt: skip
+        figure.savefig(path, dpi=110)
+        print(f"written: {path.with_suffix('.csv')}, .md and .png\n")
+
+
+def pyplot():
+    """Return matplotlib's pyplot, drawing to files; None where matplotlib is not installed."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        print('(no picture: pip install ".[plot]")')
+        return None
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
