@@ -139,15 +139,15 @@ class Results:
                 fmt="o", ms=4, lw=1, color=colour, label=str(size),
             )  # fmt: skip
         ax.set_yticks(range(len(methods)), methods[::-1])
-        ax.set_xlabel("accuracy in per cent, mean and standard deviation over seeds")
-        ax.set_title(self.title, loc="left", fontsize="medium")
+        ax.set_xlabel("accuracy in per cent, mean ± sd")
+        ax.set_ylim(-0.6, len(methods) - 0.4)
         ax.grid(axis="y", color="#dddddd", lw=0.6)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
-        ax.legend(
-            frameon=False, ncols=4, loc="upper right", bbox_to_anchor=(1.0, -0.6 / len(methods)),
-            title=self.head, alignment="right",
-        )  # fmt: skip
+        figure.suptitle(self.title, x=0.01, ha="left", fontsize="medium", fontweight="bold")
+        figure.legend(
+            loc="outside lower center", ncols=4, frameon=False, title=self.head, fontsize="small"
+        )
         figure.savefig(path, dpi=110)
         print(f"written: {path.with_suffix('.csv')}, .md and .png\n")
 

@@ -82,7 +82,7 @@ def beyond(results, draws, size, betas, seed):
     rows, parts = draws[0], []
     for what, one, beta in zip(SETS, draws, betas, strict=True):
         parts.append(features_of("direct, refined", one, size, beta, seed, basis=OrthogonalBasis))
-        name = f"{name_of(what)} alone: Direct, refined, orthogonal"
+        name = f"{what.removeprefix('three ')} alone: Direct, refined, orthogonal"
         results.add(name, size, ridge_accuracy(parts[-1], rows))
     results.add("Direct, refined, orthogonal", size, ridge_accuracy(side_by_side(parts), rows))
 
@@ -101,7 +101,7 @@ def main():
     given = arguments(__doc__)
     n_train, n_test, size = (400, 400, 100) if given.quick else (2000, 1500, 400)
     n_seeds = given.seeds or (2 if given.quick else 5)
-    title = f"Table 3: three descriptors ({', '.join(map(name_of, SETS))})"
+    title = f"Table 3: three descriptors ({name_of(SETS[0]).split()[0].strip(',')})"
     results = Results("table_3_descriptors", title, [size], "features a descriptor")
     for seed in bar(range(n_seeds), results.name):
         one_seed(results, [draw(what, n_train, n_test, seed) for what in SETS], size, seed)
