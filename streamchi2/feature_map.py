@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.bases import LandmarkBasis, RandomBasis, Slots
+from streamchi2.bases import LandmarkBasis, RandomBasis, Slots, SubspaceBasis
 from streamchi2.bases.landmarks import AnchoredLandmarks
 from streamchi2.batch import Floats, Rows
 from streamchi2.row_blocks import BLOCK_ROWS, for_each_block
@@ -32,7 +32,7 @@ class FeatureMap:
     ----------
     series : RotatedSeries
         One value to N coordinates.
-    basis : RandomBasis or LandmarkBasis
+    basis : RandomBasis, SubspaceBasis or LandmarkBasis
         Coordinates to features; knows beta, dof and the seed or the landmarks.
     slots : Slots or None, default=None
         Folds the coordinates of wide or open-ended rows; None keeps every one of them.
@@ -51,7 +51,7 @@ class FeatureMap:
     """
 
     series: RotatedSeries
-    basis: RandomBasis | LandmarkBasis
+    basis: RandomBasis | SubspaceBasis | LandmarkBasis
     slots: Slots | None = None
     dtype: str = "float32"
 
@@ -61,7 +61,7 @@ class FeatureMap:
         return self.basis.n_components
 
     @cached_property
-    def _ready(self) -> RandomBasis | AnchoredLandmarks:
+    def _ready(self) -> RandomBasis | SubspaceBasis | AnchoredLandmarks:
         """The basis, its landmarks (if it has any) in the coordinates of this map."""
         return self.basis.ready(lambda rows: self.inputs(_within(rows, self._work_dtype)))
 

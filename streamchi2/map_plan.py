@@ -18,8 +18,10 @@ from streamchi2.bases import (
     OrthogonalBasis,
     RandomBasis,
     Slots,
+    SubspaceBasis,
     check_sampled_dof,
     drawn_landmarks,
+    informative_directions,
     landmark_basis,
 )
 from streamchi2.batch import Rows, as_choice, as_positive_float, as_positive_int
@@ -46,6 +48,7 @@ BASES: dict[str, type[RandomBasis]] = {
 }
 FIRST_ROWS = 64  # an estimate from fewer is too rough to be transported later
 _DISTANCE_ROWS = 256  # enough for the mean distance, whose cost grows with their square
+_DIRECTION_ROWS = 1024  # measured: twice as many find no better directions
 _MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into slots
 _FEWEST_SLOTS = 4096
 _USUAL_TERMS = 5  # of the series that cannot tell how many they need
@@ -75,7 +78,7 @@ class MapSettings:
     landmarks: ChosenRows | None = None
 
     def __post_init__(self) -> None:
-        as_choice(self.basis, (*BASES, "landmarks"), name="basis")
+        as_choice(self.basis, (*BASES, "subspace", "landmarks"), name="basis")
         as_choice(self.series, ("direct", "chebyshev", "vz"), name="series")
         as_choice(self.dtype, ("float32", "float64"), name="dtype")
         check_sampled_dof(self.dof)
@@ -113,9 +116,14 @@ class MapSettings:
 
     @property
     def first_rows(self) -> int:
-        """Rows that are kept before the map is planned: landmarks are drawn from 2D of them."""
+        """Rows that are kept before the map is planned.
+
+        Landmarks are drawn from 2D of them, directions found in D of them or 1024.
+        """
         if self.basis == "landmarks" and self.landmarks is None:
             return max(FIRST_ROWS, 2 * self.n_components)
+        if self.basis == "subspace":
+            return max(FIRST_ROWS, min(self.n_components, _DIRECTION_ROWS))
         return FIRST_ROWS
 
     def check_same(self, other: MapSettings) -> None:
@@ -158,23 +166,44 @@ def planned_map(
             else chosen.rows
         )
         return replace(recipe, basis=_landmark_basis(settings, recipe, landmarks))
+    if settings.basis == "subspace":
+        return _in_subspace(recipe, basis, rows, weights)
     return recipe
+
+
+def _in_subspace(
+    plain: FeatureMap, basis: RandomBasis, rows: Rows, weights: NDArray[np.float64] | None
+) -> FeatureMap:
+    """Return the map with frequencies where rows vary; the plain one where they are all equal."""
+    inputs = _coordinates(plain, rows)
+    directions = informative_directions(inputs, weights, basis.n_components)
+    if directions is None:
+        return plain
+    found = SubspaceBasis(directions, basis.n_components, basis.seed, basis.beta, basis.dof)
+    return replace(plain, basis=found)
 
 
 def _landmark_basis(
     settings: MapSettings, plain: FeatureMap, landmarks: sparse.csr_array
 ) -> LandmarkBasis:
     """Return the whitened landmarks, in the coordinates of a map with any other basis."""
-    n_inputs, beta = plain.basis.n_inputs, plain.basis.beta
-    # In double precision, whatever the map: the whitening divides by small eigenvalues.
-    coordinates = replace(plain, dtype="float64").inputs(landmarks)[:, :n_inputs]
     return landmark_basis(
         landmarks,
-        np.asarray(coordinates, dtype=np.float64),
+        _coordinates(plain, landmarks),
         n_components=settings.n_components,
-        beta=beta,
+        beta=plain.basis.beta,
         dof=float(settings.dof),
     )
+
+
+def _coordinates(plain: FeatureMap, rows: Rows) -> NDArray[np.float64]:
+    """Return what reaches the basis of a map, in double precision whatever the map.
+
+    Small eigenvalues are made of it, and divided by.
+    """
+    rows = sparse.csr_array(rows) if plain.slots is not None else rows
+    doubled = replace(plain, dtype="float64").inputs(rows.astype(np.float64, copy=False))
+    return np.asarray(doubled[:, : plain.basis.n_inputs], dtype=np.float64)
 
 
 def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:

@@ -51,6 +51,10 @@ ESTIMATORS = {
         lambda: ExpChi2Classifier(12, basis="landmarks", alpha=0.1, random_state=0),
         WORDS,
     ),
+    "subspace classifier": (
+        lambda: ExpChi2Classifier(96, basis="subspace", alpha=0.1, random_state=0),
+        WORDS,
+    ),
     "chosen landmarks": (
         lambda: ExpChi2Regressor(
             8, basis="landmarks", landmarks=ROWS[:12], half_life=90, random_state=0

@@ -38,6 +38,7 @@ ESTIMATORS = {
         TARGETS,
     ),
     "pca": (ExpChi2PCA(32, n_pca=4, **WORDS), None),
+    "subspace": (ExpChi2Classifier(64, basis="subspace", alpha=1e-3, **WORDS), LABELS),
     "landmarks": (ExpChi2Classifier(24, basis="landmarks", alpha=1e-3, **WORDS), LABELS),
 }
 each_estimator = pytest.mark.parametrize(

@@ -47,6 +47,7 @@ TRANSFORMERS = [
     ExpChi2Sampler(16, random_state=0),
     ExpChi2PCA(16, n_pca=None, random_state=0),
     ExpChi2Sampler(8, basis="landmarks", random_state=0),
+    ExpChi2Sampler(16, basis="subspace", random_state=0),
     StreamingPCA(),
 ]
 CLASSIFIERS = [

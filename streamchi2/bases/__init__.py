@@ -6,6 +6,7 @@ from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
 from streamchi2.bases.landmarks import LandmarkBasis, drawn_landmarks, landmark_basis
 from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.bases.slots import Slots, column_of_name
+from streamchi2.bases.subspace import SubspaceBasis, informative_directions
 
 __all__ = [
     "ChosenRows",
@@ -15,8 +16,10 @@ __all__ = [
     "OrthogonalBasis",
     "RandomBasis",
     "Slots",
+    "SubspaceBasis",
     "check_sampled_dof",
     "column_of_name",
     "drawn_landmarks",
+    "informative_directions",
     "landmark_basis",
 ]

@@ -62,11 +62,13 @@ class ExpChi2Sampler(
     n_terms : int or "auto", default="auto"
         Coordinates per value. "auto" takes as few as keep the error of the direct series below a
         third of that of the random features; 5 for the other series.
-    basis : {"orthogonal", "gaussian", "cosine", "landmarks"}, default="orthogonal"
+    basis : {"orthogonal", "gaussian", "cosine", "subspace", "landmarks"}, default="orthogonal"
         Which frequencies: orthogonal ones without a stored matrix; independent ones, as pairs
-        of cosine and sine; or the paper's cosines with random shifts. "landmarks" are Nyström
-        features instead, over D rows drawn from the first 2D, which are kept until then; they
-        say more per feature and cost more per row.
+        of cosine and sine; or the paper's cosines with random shifts. "subspace" frequencies are
+        orthogonal and point where the first D rows vary (at most 1024 are kept until then), more
+        in the leading principal directions of the coordinates, not at all where those rows do not
+        vary: they say more per feature, of a smoother kernel. "landmarks" are Nyström features
+        instead, over D rows drawn from the first 2D; they cost most per row.
     landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
         Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
         the first 64 rows. At least D of them; of more the D leading directions are taken.

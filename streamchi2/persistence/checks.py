@@ -123,6 +123,13 @@ def landmark_rules(values: Values) -> None:
     require(whitening.shape[1] > 0, "whitening must give features")
 
 
+def subspace_rules(values: Values) -> None:
+    """Require directions, none longer than one, that some input reaches."""
+    directions = values["directions"]
+    require(min(directions.shape) > 0, "there must be inputs and directions")
+    require(np.abs(directions).max() < 1.0 + _ROUNDING, "directions must not be longer than one")
+
+
 def rotation_rules(values: Values) -> None:
     """Require an orthogonal matrix of the size of the series."""
     rotation, n_terms = values["rotation"], values["series"].n_terms

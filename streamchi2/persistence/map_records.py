@@ -11,6 +11,7 @@ import numpy as np
 from streamchi2.adaptive_map import AdaptiveMap, Transport
 from streamchi2.bases import ChosenRows, CosineBasis, GaussianBasis, OrthogonalBasis, Slots
 from streamchi2.bases.landmarks import LandmarkBasis
+from streamchi2.bases.subspace import SubspaceBasis
 from streamchi2.feature_map import FeatureMap
 from streamchi2.ledger import Ledger
 from streamchi2.map_plan import MapSettings
@@ -81,8 +82,19 @@ _LANDMARKS = value_record(
     },
     checks.landmark_rules,
 )
+_SUBSPACE = value_record(
+    SubspaceBasis,
+    {
+        "directions": Array(2, ("<f4",)),
+        "n_components": Integer(low=1),
+        "seed": Integer(),
+        "beta": _POSITIVE,
+        "dof": _POSITIVE,
+    },
+    checks.subspace_rules,
+)
 _RANDOM = (OrthogonalBasis, GaussianBasis, CosineBasis)
-_BASES = OneOf((*(value_record(kind, _BASIS_FIELDS) for kind in _RANDOM), _LANDMARKS))
+_BASES = OneOf((*(value_record(kind, _BASIS_FIELDS) for kind in _RANDOM), _SUBSPACE, _LANDMARKS))
 
 FEATURE_MAP = value_record(
     FeatureMap,

@@ -24,6 +24,7 @@ from streamchi2.errors import StateMismatchError
         # No half_life: under it a row repeated is two rows further on, and not a double weight.
         ExpChi2Sampler(series="chebyshev"),
         ExpChi2Sampler(16, basis="landmarks", dtype="float64"),
+        ExpChi2Sampler(32, basis="subspace", dtype="float64"),
     ]
 )
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
