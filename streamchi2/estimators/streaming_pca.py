@@ -53,14 +53,14 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
 
     Attributes
     ----------
-    components_ : ndarray, shape (n_components_, n_features_in_)
+    components_ : ndarray, shape (m, d)
         Directions, in each of which the largest entry is positive.
-    explained_variance_, explained_variance_ratio_ : ndarray, shape (n_components_,)
+    explained_variance_, explained_variance_ratio_ : ndarray, shape (m,)
         Variance along each (divided by the weight less one), and its share of all variance.
-    mean_ : ndarray, shape (n_features_in_,)
+    mean_ : ndarray, shape (d,)
         Mean of the rows.
     n_components_, n_features_in_, n_samples_seen_ : int
-        Numbers of components, columns and rows.
+        Numbers of components m, columns d and rows.
 
     See Also
     --------
@@ -121,7 +121,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
         return self._learn(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:
-        """Return the rows in principal components, shape (n, n_components_).
+        """Return the rows in principal components, shape (n, m).
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
 
         Returns
         -------
-        ndarray, shape (n, n_components_)
+        ndarray, shape (n, m)
             In float32 if ``X`` is.
         """
         found = self._found()

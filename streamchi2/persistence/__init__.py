@@ -96,6 +96,16 @@ def load(path: FilePath, *, key: Key = None, max_bytes: int = MAX_BYTES) -> Any:
     ------
     FormatError
         If the file is not one that may be trusted to be whole.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "notes.txt")
+    >>> n_bytes = path.write_bytes(b"a file of another kind")
+    >>> load(path)
+    Traceback (most recent call last):
+        ...
+    streamchi2.errors.FormatError: not a streamchi2 file: it begins with b'a file o'
     """
     return loaded(read_file(path, max_bytes), key=key)
 

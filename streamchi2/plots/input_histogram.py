@@ -24,10 +24,10 @@ _N_POINTS = 600
 
 @dataclass
 class InputHistogramDisplay:
-    r"""Density of the non-zero inputs on a logarithmic axis, with the landmarks k and |G|.
+    r"""Density of the non-zero inputs on a logarithmic axis, with the landmarks k and abs(G).
 
     The direct series errs by :math:`G(x)\,G(y)\,2xy/(x+y)` with
-    :math:`G(x) = \prod_p (x-k_p)/(x+k_p)`, so |G| is the envelope of its relative error: it
+    :math:`G(x) = \prod_p (x-k_p)/(x+k_p)`, so abs(G) is the envelope of its relative error: it
     touches zero at every landmark, and is small where the inputs are many.
 
     Parameters
@@ -37,18 +37,18 @@ class InputHistogramDisplay:
     density : ndarray, shape (m,)
         Probability per unit of log x.
     k : ndarray or None
-        Landmarks; None leaves them and |G| out.
+        Landmarks; None leaves them and abs(G) out.
 
     Attributes
     ----------
     ax_, error_ax_ : matplotlib Axes
-        For the density, and for |G| on the right (None without landmarks).
+        For the density, and for abs(G) on the right (None without landmarks).
     figure_ : matplotlib Figure
         The figure that holds them.
     density_ : matplotlib StepPatch
         The density.
     line_ : matplotlib Line2D or None
-        The envelope |G|.
+        The envelope abs(G).
 
     Examples
     --------
@@ -139,7 +139,7 @@ class InputHistogramDisplay:
 
 
 def plot_input_histogram(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw what a fitted estimator has seen, its landmarks k and the envelope |G| of their error.
+    """Draw what a fitted estimator has seen, its landmarks k and the envelope of their error.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class ChebyshevSeries(Series):
         )
 
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
-        """Return the coordinates of checked values, shape (N, *values.shape)."""
+        """Return the coordinates of checked values, shape ``(N, *values.shape)``."""
         out = room_for(values, self.n_terms, out)
         number = values.dtype.type
         half_scale = max(self.scale / 2, 4 * float(np.finfo(values.dtype).tiny))

@@ -74,7 +74,7 @@ class DirectSeries(Series):
         return len(self.k)
 
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
-        """Return the coordinates of checked values, shape (N, *values.shape)."""
+        """Return the coordinates of checked values, shape ``(N, *values.shape)``."""
         out = room_for(values, self.n_terms, out)
         # x/2 and k/2 instead of x and k: their sum cannot overflow, the ratios are the same.
         halves = values * values.dtype.type(0.5)

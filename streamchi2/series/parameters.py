@@ -66,7 +66,7 @@ def zolotarev_parameters(low: float, high: float, n_terms: int) -> NDArray[np.fl
     .. math:: k_j = b\,\mathrm{dn}\Bigl(\frac{(2j-1)K(m)}{2N} \Bigm| m\Bigr), \qquad
               m = 1 - (a/b)^2
 
-    solves Zolotarev's third problem: |G| then rises to the same height N + 1 times, between
+    solves Zolotarev's third problem: abs(G) then rises to the same height N + 1 times, between
     the landmarks and at both ends. These are also the optimal shifts of the ADI iteration.
 
     Parameters

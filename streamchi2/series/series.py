@@ -25,7 +25,7 @@ class Series(ABC):
 
     @abstractmethod
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
-        """Return the coordinates of checked values, shape (N, *values.shape), in their dtype.
+        """Return the coordinates of checked values, shape ``(N, *values.shape)``, in their dtype.
 
         ``out``, an array of that shape, is filled and returned when given.
         """

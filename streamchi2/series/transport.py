@@ -52,7 +52,7 @@ class RotatedSeries(Series):
         return self.series.n_terms
 
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
-        """Return the rotated coordinates of checked values, shape (N, *values.shape)."""
+        """Return the rotated coordinates of checked values, shape ``(N, *values.shape)``."""
         if self.rotation is None:
             return self.series.coordinates(values, out)
         plain = self.series.coordinates(values)

@@ -92,7 +92,7 @@ class VZSeries(Series):
         return amplitudes
 
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
-        """Return the coordinates of checked values, shape (N, *values.shape)."""
+        """Return the coordinates of checked values, shape ``(N, *values.shape)``."""
         out = room_for(values, self.n_terms, out)
         number = values.dtype.type
         roots = np.sqrt(values)
