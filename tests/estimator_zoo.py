@@ -87,6 +87,10 @@ ESTIMATORS = {
         lambda: river.ExpChi2Classifier(80, drift_detector="adwin", seed=0),
         WORDS,
     ),
+    "river landmark classifier": (
+        lambda: river.ExpChi2Classifier(40, n_slots=64, basis="landmarks", seed=0),
+        WORDS,
+    ),
     "river regressor": (
         lambda: river.ExpChi2Regressor(16, alpha=0.1, basis="gaussian", seed=0),
         NUMBERS,

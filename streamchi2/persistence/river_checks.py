@@ -10,7 +10,6 @@ from scipy import sparse
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.batch import as_positive_float
 from streamchi2.errors import FormatError
-from streamchi2.map_plan import BASES
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence.checks import buffer_rules, planned_rules, require
 from streamchi2.persistence.stream_checks import stream_rules
@@ -89,7 +88,7 @@ def map_stream_rules(values: Values) -> None:
     adaptive = tracker.map if isinstance(tracker, MappedMoments) else tracker
     settings, start = adaptive.settings, values["queue"]["start"]
     require(settings.n_features == WIDTH, f"named rows must have {WIDTH} columns")
-    require(settings.basis in BASES and isinstance(settings.n_slots, int), "basis or slots unknown")
+    require(isinstance(settings.n_slots, int), "names need slots")
     handed_on, absorbed = positions_of(values)
     queue_rules = {"position": start, "waiting": values["queue"]["waiting"]}
     buffer_rules({"boundaries": handed_on, **queue_rules})

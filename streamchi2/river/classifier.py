@@ -35,7 +35,8 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     Parameters
     ----------
     n_components
-        Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows.
+        Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows, with
+        landmarks up to eight times that for the first 2D.
     alpha
         Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
     beta, dof, series, n_terms, basis, n_slots, adapt, dtype, seed
@@ -121,6 +122,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
             "basis": "gaussian",
             "n_slots": 128,
         }
+        yield {"n_components": 40, "basis": "landmarks"}
 
     @property
     def _multiclass(self) -> bool:

@@ -9,7 +9,7 @@ from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings, planned_map
 from streamchi2.river.named_rows import Row, as_matrix
-from streamchi2.river.positions import PROVISIONAL, map_positions
+from streamchi2.river.positions import map_positions, provisional_positions
 from streamchi2.river.row_queue import RowQueue, rows_of
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.log_histogram import LogHistogram
@@ -21,8 +21,8 @@ _PROVISIONAL_TERMS = 3
 class MapStream:
     """Rows that wait, the tracker they go to, and the map in force.
 
-    The tracker plans its map on the first 64 rows. Before that, features come from provisional
-    maps drawn up from the first 1, 4 and 16 rows.
+    The tracker plans its map on the first 64 rows, or the 2D from which landmarks are drawn. Before
+    that, features come from provisional maps drawn up from the first 1, 4, 16, ... rows.
 
     Laws: any cutting of the same rows gives the same state, bit for bit; merging shards that share
     a map equals one pass; an empty stream changes nothing.
@@ -74,7 +74,7 @@ class MapStream:
             self._first, self._provisional = [], None
             return
         self._first += rows_of(block)
-        if block.stop in PROVISIONAL:
+        if block.stop in provisional_positions(self.adaptive.settings):
             self._provisional = self.drawn_up([row for row, _, _ in self._first])
 
     def _tracked(self, targets: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from streamchi2.adaptive_map import Schedule
-from streamchi2.map_plan import FIRST_ROWS, MapSettings
+from streamchi2.map_plan import MapSettings
 from streamchi2.trackers.row_buffer import Boundaries
 
-PROVISIONAL = (1, 4, 16)  # where a map is drawn up from the few rows there are
 _WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
 
 
@@ -62,12 +62,21 @@ class MomentPositions(Boundaries):
         return min(super().after(position), self.refreshes.after(max(position, self.first - 1)))
 
 
-def refresh_positions(half_life: float | None, *, longest: int = 1024) -> RefreshPositions:
+def provisional_positions(settings: MapSettings) -> tuple[int, ...]:
+    """Return where a map is drawn up from the few rows there are: powers of four.
+
+    They are 1, 4 and 16, unless landmarks are to be drawn from more than the first 64 rows.
+    """
+    powers = (4**exponent for exponent in range(32))
+    return tuple(takewhile(lambda position: position < settings.first_rows, powers))
+
+
+def refresh_positions(settings: MapSettings, *, longest: int = 1024) -> RefreshPositions:
     """Return the refreshes of a stream, which include all positions at which k is estimated.
 
     With a half-life a step is at most an eighth of it.
     """
-    fixed = Schedule(half_life).boundaries()
+    half_life, fixed = settings.half_life, _fixed(settings)
     if half_life is not None:
         longest = min(longest, 1 << max(0, int(half_life / 8).bit_length() - 1))
     return RefreshPositions(fixed.positions, fixed.periods, longest)
@@ -75,8 +84,8 @@ def refresh_positions(half_life: float | None, *, longest: int = 1024) -> Refres
 
 def map_positions(settings: MapSettings) -> tuple[Boundaries, Boundaries]:
     """Return where a stream without a model hands rows on, and where its map absorbs them."""
-    fixed = Schedule(settings.half_life).boundaries()
-    return Boundaries((*PROVISIONAL, *fixed.positions), fixed.periods), fixed
+    fixed = _fixed(settings)
+    return Boundaries((*provisional_positions(settings), *fixed.positions), fixed.periods), fixed
 
 
 def model_positions(
@@ -86,11 +95,18 @@ def model_positions(
 
     ``watched`` tells whether a drift detector may raise an alarm.
     """
-    refreshes = refresh_positions(settings.half_life, longest=_WATCHED_STEP if watched else 1024)
-    fixed, mature = Schedule(settings.half_life).boundaries(), maturity(settings)
+    refreshes = refresh_positions(settings, longest=_WATCHED_STEP if watched else 1024)
+    fixed, mature = _fixed(settings), maturity(settings)
     return refreshes, MomentPositions(fixed.positions, fixed.periods, refreshes, mature)
 
 
 def maturity(settings: MapSettings) -> int:
-    """Return the position from which a model is solved from moments: as many rows as features."""
-    return max(settings.n_components, FIRST_ROWS)
+    """Return the position from which a model is solved from moments.
+
+    As many rows as features, and enough for the map.
+    """
+    return max(settings.n_components, settings.first_rows)
+
+
+def _fixed(settings: MapSettings) -> Boundaries:
+    return Schedule(settings.half_life, settings.first_rows).boundaries()

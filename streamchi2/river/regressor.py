@@ -27,7 +27,8 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
     Parameters
     ----------
     n_components
-        Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows.
+        Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows, with
+        landmarks up to eight times that for the first 2D.
     alpha
         Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
     beta, dof, series, n_terms, basis, n_slots, adapt, dtype, seed
@@ -92,6 +93,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
         yield {"n_components": 64}
         yield {"n_components": 300, "alpha": 0.1, "half_life": 99.0, "seed": 1}
         yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
+        yield {"n_components": 40, "basis": "landmarks", "half_life": 99.0}
 
     def _new_stream(self, recipe: FeatureMap | None = None) -> ModelStream:
         return ModelStream(self._settings(), labels=False, recipe=recipe)

@@ -44,7 +44,10 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     n_terms
         Coordinates per value, or "auto".
     basis
-        Which frequencies: "orthogonal", "gaussian" or "cosine".
+        Which frequencies: "orthogonal", "gaussian" or "cosine". "landmarks" are Nyström features
+        instead, over D rows drawn from the first 2D. Until then the rows there are serve, drawn
+        anew at rows 1, 4, 16, 64, ...: a model that follows in a pipeline has to begin again at
+        each of these, while the classifier and the regressor learn the kept rows again.
     n_slots
         Inputs into which the coordinates of all keys are folded by signed hashing. "auto" is
         twice ``n_components`` and at least 1024.
@@ -114,6 +117,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         yield {"n_components": 64}
         yield {"n_components": 33, "beta": 0.5, "half_life": 99.0, "dof": 1.0, "seed": 1}
         yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_slots": 128}
+        yield {"n_components": 20, "basis": "landmarks", "n_slots": 128}
 
     def _new_stream(self, recipe: FeatureMap | None = None) -> MapStream:
         return MapStream(self._settings(), recipe)

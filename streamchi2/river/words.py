@@ -11,10 +11,10 @@ from river import base
 from scipy.fft import next_fast_len
 
 from streamchi2.adaptive_map import Transport
-from streamchi2.batch import as_choice, as_positive_int
+from streamchi2.batch import as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
-from streamchi2.map_plan import BASES, MapSettings
+from streamchi2.map_plan import MapSettings
 from streamchi2.river.map_stream import MapStream
 from streamchi2.river.named_rows import WIDTH, NamedRows
 from streamchi2.river.row_features import RowFeatures
@@ -42,8 +42,6 @@ class MapWords(base.Estimator):
         """Check the constructor words and return them as a value."""
         as_positive_int(self._seed, name="seed", minimum=0)
         as_positive_int(self.n_components, name="n_components")
-        # Landmarks want rows before the first features, and a pipeline asks for those at once.
-        as_choice(self.basis, tuple(BASES), name="basis")
         n_slots = self.n_slots
         if n_slots == "auto":
             # Four slots a phase: folding adds a tenth to the error of the random features.

@@ -64,5 +64,9 @@ MODELS = {
     ),
     "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3),
     "fading dual regressor": lambda: ExpChi2Regressor(n_components=700, seed=3, half_life=99.0),
+    "landmark classifier": lambda: ExpChi2Classifier(60, basis="landmarks", seed=3),
+    "fading landmark regressor": lambda: ExpChi2Regressor(
+        150, basis="landmarks", half_life=130.0, seed=3
+    ),
     "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
 }

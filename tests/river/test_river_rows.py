@@ -124,8 +124,3 @@ def test_memory_stays_constant_while_the_vocabulary_grows():
             sizes.append(model._raw_memory_usage)
     assert sizes[-1] <= sizes[0] * 1.02
     assert column_of_key.cache_info().maxsize == 2**16
-
-
-def test_landmarks_are_refused_where_features_are_wanted_at_once():
-    with pytest.raises(ValueError, match="basis must be one of 'orthogonal', 'gaussian', 'cosine'"):
-        ExpChi2Classifier(n_components=8, basis="landmarks").learn_one({"a": 1.0}, True)
