@@ -126,14 +126,20 @@ class MapSettings:
             return max(FIRST_ROWS, min(self.n_components, _DIRECTION_ROWS))
         return FIRST_ROWS
 
-    def check_same(self, other: MapSettings) -> None:
+    def with_seed(self, seed: int) -> MapSettings:
+        """Return the same with another seed."""
+        return replace(self, seed=seed)
+
+    def check_same(self, other: Any) -> None:
         """Refuse to merge with settings that differ, naming the first difference."""
         if (difference := self.first_difference(other)) is not None:
             name, mine, theirs = difference
             raise StateMismatchError(f"{name} must agree to merge, got {mine!r} and {theirs!r}")
 
-    def first_difference(self, other: MapSettings) -> tuple[str, Any, Any] | None:
+    def first_difference(self, other: Any) -> tuple[str, Any, Any] | None:
         """Return the first word in which two settings differ, with both values, or None."""
+        if not isinstance(other, MapSettings):  # several descriptors, here there are none
+            return "descriptors", None, other.names
         for field in fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if mine != theirs:

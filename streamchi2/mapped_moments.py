@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.batch import Floats, Rows
 from streamchi2.feature_map import FeatureMap
+from streamchi2.joint_map import JointMap, JointRecipe
 from streamchi2.trackers.centred_block import faded_weights, fading
 from streamchi2.trackers.class_moments import ClassMoments
 from streamchi2.trackers.labelled_moments import TargetMoments
@@ -31,8 +32,8 @@ class MappedMoments:
 
     Parameters
     ----------
-    adaptive : AdaptiveMap
-        The map, empty.
+    adaptive : AdaptiveMap or JointMap
+        The map, empty; the second where there are several descriptors.
     labelled : ClassMoments, TargetMoments or None
         An empty tracker for rows with targets; None where there are none.
     n_jobs : int or None, default=None
@@ -41,12 +42,12 @@ class MappedMoments:
 
     def __init__(
         self,
-        adaptive: AdaptiveMap,
+        adaptive: AdaptiveMap | JointMap,
         labelled: ClassMoments | TargetMoments | None,
         n_jobs: int | None = None,
     ) -> None:
         settings = adaptive.settings
-        self.map = adaptive
+        self.map: Any = adaptive
         self.labelled = labelled
         self.unlabelled: Moments | None = None  # a D x D matrix, made when it is needed
         self.sample: Reservoir | None = None
@@ -111,10 +112,11 @@ class MappedMoments:
         return parts[0] if len(parts) == 1 else pooled(*parts)
 
     @property
-    def recipe(self) -> FeatureMap:
+    def recipe(self) -> FeatureMap | JointRecipe:
         """The map under which the rows seen were learnt."""
-        assert self.map.recipe is not None
-        return self.map.recipe
+        recipe: FeatureMap | JointRecipe = self.map.recipe
+        assert recipe is not None
+        return recipe
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; means and map stay."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -86,17 +87,18 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
 
     def __init__(
         self,
-        n_components: int = 1024,
+        n_components: int | Mapping[str, int] = 1024,
         *,
-        n_pca: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        n_pca: Any = None,
         alpha: float | str = "gcv",
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
         calibrate: str | None = None,
-        beta: float | str = "auto",
+        beta: Any = "auto",
         dof: float = 2,
         series: str = "direct",
-        n_terms: int | str = "auto",
+        n_terms: Any = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_slots: int | str | None = "auto",
@@ -108,6 +110,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     ) -> None:
         super().__init__(
             n_components,
+            descriptors=descriptors,
             n_pca=n_pca,
             alpha=alpha,
             penalty=penalty,
@@ -169,8 +172,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         rows, weights = self._checked(X, sample_weight, first=first)
         known = KnownClasses() if first else self._known
         targets = without_labels(int(rows.shape[0]), known.labels.dtype)
-        tracker = ClassMoments(self.n_components) if first else None
-        return self._absorb(X, rows, targets, weights, tracker, first=first, _known=known)
+        return self._absorb(X, rows, targets, weights, ClassMoments, first=first, _known=known)
 
     def _learn(
         self,
@@ -187,8 +189,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         targets = with_labels(labels, given)
         heard = labels[targets["given"] & (True if weights is None else weights > 0.0)]
         known = (KnownClasses() if first else self._known).with_batch(heard, classes)
-        tracker = ClassMoments(self.n_components) if first else None
-        return self._absorb(X, rows, targets, weights, tracker, first=first, _known=known)
+        return self._absorb(X, rows, targets, weights, ClassMoments, first=first, _known=known)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         if batch.targets is None:
@@ -233,11 +234,6 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         scores = self._scores(solution.learnt, X)
         return scores if solution.words.calibrate is None else scores - solution.calibration.shifts
 
-    def _readable(self) -> Solution:
-        """Return one solution, so that all parts of an answer belong together."""
-        check_is_fitted(self)
-        return self._solution
-
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return one score per row and class; for two classes one per row, positive for the second.
 
@@ -250,12 +246,12 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         -------
         ndarray, shape (n, n_classes) or (n,)
         """
-        scores = self._class_scores(self._readable(), X)
+        scores = self._class_scores(self._solved(), X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the highest score for each row."""
-        solution = self._readable()
+        solution = self._solved()
         scores = self._class_scores(solution, X)
         labels: NDArray[Any] = np.asarray(solution.learnt.classes)[scores.argmax(axis=1)]
         return labels
@@ -266,6 +262,6 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         A softmax of the scores, whose sharpness has the least log-loss on a sample of up to 1024
         rows of the stream, each scored as if it had been left out.
         """
-        solution = self._readable()
+        solution = self._solved()
         scores = self._class_scores(solution, X)
         return solution.calibration.probabilities(scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -11,13 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.batch import Floats, Rows, as_estimator_rows, check_named_alike, columns_of
+from streamchi2.estimators.descriptor_columns import (
+    names_of,
+    resolved_columns,
+    same_descriptors,
+)
+from streamchi2.estimators.joint_words import joint_settings, n_pca_of_each
 from streamchi2.estimators.linear_words import checked_words
 from streamchi2.estimators.map_words import MapWords, landmarks_differ
 from streamchi2.estimators.solution import LearnerWords, Learnt, Solution
 from streamchi2.estimators.stream_learner import StreamLearner
 from streamchi2.feature_map import FeatureMap
+from streamchi2.joint_map import JointRecipe, JointSettings
+from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.row_blocks import n_workers
 from streamchi2.solvers.principal import check_n_pca
@@ -29,7 +37,8 @@ from streamchi2.trackers.labelled_moments import TargetMoments
 class MappedLearner(MapWords, StreamLearner):
     """A feature map and what is learnt on its features, in one object with one ``partial_fit``."""
 
-    n_pca: float | None
+    descriptors: Mapping[str, Any] | None
+    n_pca: Any
     n_jobs: int | None
     landmarks: Any
     _solution: Solution
@@ -42,8 +51,34 @@ class MappedLearner(MapWords, StreamLearner):
 
     def _learner_words(self) -> LearnerWords:
         """Check the words that decide how statistics become a model, and return them."""
+        if self.descriptors is not None:
+            return LearnerWords(n_pca_of_each(self.n_pca, tuple(self.descriptors)))
         check_n_pca(self.n_pca)
         return LearnerWords(self.n_pca)
+
+    def _settings(
+        self, n_features: int, seed: int, X: Any = None, known: Any = None
+    ) -> MapSettings | JointSettings:
+        if self.descriptors is None:
+            return super()._settings(n_features, seed, X, known)
+        names = getattr(self, "feature_names_in_", None) if X is None else names_of(X)
+
+        def chosen(name: str, selector: Any) -> Any:
+            # A selector may look at values and dtypes, so it is asked once, about the first batch.
+            return self.descriptor_columns_.get(name, ()) if X is None else selector(X)
+
+        columns = resolved_columns(self.descriptors, n_features, names, chosen)
+        return joint_settings(self.get_params(deep=False), columns, n_features, seed, known)
+
+    @property
+    def descriptor_columns_(self) -> dict[str, list[int]]:
+        """Columns of X that each descriptor reads."""
+        check_is_fitted(self)
+        settings = self._stream.tracker.map.settings
+        if not isinstance(settings, JointSettings):
+            raise AttributeError("descriptor_columns_ needs descriptors, got None")
+        pairs = zip(settings.names, settings.columns, strict=True)
+        return {name: list(columns) for name, columns in pairs}
 
     def _new_solution(self, stream: BufferedTracker[MappedMoments]) -> Solution:
         return Solution(stream, self._learner_words())
@@ -55,12 +90,12 @@ class MappedLearner(MapWords, StreamLearner):
         rows = as_estimator_rows(self, X, reset=first)
         weights = self._checked_weights(sample_weight, int(rows.shape[0]), first=first)
         n_workers(self.n_jobs)
-        self._learner_words()
         if first:
             check_named_alike(self.landmarks, X, name="landmarks")
-            self._map_settings(int(rows.shape[1]), 0)  # before trackers are made of these words
+            self._settings(int(rows.shape[1]), 0, X)
         else:
             self._check_unchanged(self._stream.tracker.map.settings)
+        self._learner_words()
         return rows, weights
 
     def _absorb(
@@ -69,28 +104,31 @@ class MappedLearner(MapWords, StreamLearner):
         rows: Rows,
         targets: NDArray[Any] | None,
         weights: NDArray[np.float64] | None,
-        labelled: ClassMoments | TargetMoments | None = None,
+        labelled: Callable[[int], ClassMoments | TargetMoments] | None = None,
         *,
         first: bool,
         **words: Any,
     ) -> Self:
         """Learn from a batch that has been checked.
 
-        ``labelled`` is the tracker of a first batch, ``words`` are attributes to set with it.
+        ``labelled`` makes the tracker of a first batch from the number of features, ``words`` are
+        attributes to set with it.
         """
         if weights is not None and not weights.all():
             heavy = weights > 0.0  # a weight of zero is as good as no row
             rows, weights = rows[heavy], weights[heavy]
             targets = None if targets is None else targets[heavy]
         if first:
-            tracker = MappedMoments(self._first_map(int(rows.shape[1])), labelled)
+            adaptive = self._first_map(int(rows.shape[1]), X)
+            learnt = None if labelled is None else labelled(adaptive.settings.n_components)
+            tracker = MappedMoments(adaptive, learnt)
             stream = BufferedTracker(tracker, tracker.map.schedule.boundaries())
         else:
             stream = self._stream
         stream.tracker.n_jobs = self.n_jobs
         return self._absorbed(stream, rows, targets, weights, first=X if first else None, **words)
 
-    def _features(self, X: Any, recipe: FeatureMap) -> Floats:
+    def _features(self, X: Any, recipe: FeatureMap | JointRecipe) -> Floats:
         rows = as_estimator_rows(self, X, reset=False)
         return recipe.transform(rows, n_jobs=self.n_jobs)
 
@@ -103,9 +141,8 @@ class MappedLearner(MapWords, StreamLearner):
         check_is_fitted(self)
         shard: Self = clone(self)
         tracker = self._stream.tracker
-        empty = MappedMoments(
-            AdaptiveMap(tracker.map.settings, self._recipe), _empty_like(tracker.labelled)
-        )
+        same_map = type(tracker.map)(tracker.map.settings, self._recipe)
+        empty = MappedMoments(same_map, _empty_like(tracker.labelled))
         shard.__dict__.update(self._words_of_stream() | columns_of(self))
         shard._stream = BufferedTracker(empty, self._stream.buffer.boundaries)
         shard._solution = shard._new_solution(shard._stream)
@@ -132,18 +169,23 @@ class MappedLearner(MapWords, StreamLearner):
             return False
         if name == "landmarks":
             return landmarks_differ(mine, theirs)
+        if name == "descriptors":
+            return not same_descriptors(mine, theirs)
         if name == "random_state":  # others were drawn from; the maps know what came of it
             return isinstance(mine, Integral) and isinstance(theirs, Integral) and mine != theirs
         return super()._differs(name, mine, theirs)
 
     @property
-    def explained_variance_ratio_(self) -> NDArray[np.float64]:
-        """Share of the features' variance that each principal component holds."""
+    def explained_variance_ratio_(self) -> Any:
+        """Share of the features' variance that each principal component holds.
+
+        With several descriptors, of each by itself: a dict.
+        """
         check_is_fitted(self)
         solution = self._solution
         if solution.words.n_pca is None:
             raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
-        return solution.components.variance_shares
+        return solution.components.named(solution.components.variance_shares)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,16 +199,17 @@ class MappedRegression(MappedLearner):
 
     def __init__(
         self,
-        n_components: int = 1024,
+        n_components: int | Mapping[str, int] = 1024,
         *,
-        n_pca: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        n_pca: Any = None,
         alpha: float | str = "gcv",
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
-        beta: float | str = "auto",
+        beta: Any = "auto",
         dof: float = 2,
         series: str = "direct",
-        n_terms: int | str = "auto",
+        n_terms: Any = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_slots: int | str | None = "auto",
@@ -177,6 +220,7 @@ class MappedRegression(MappedLearner):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
+        self.descriptors = descriptors
         self.n_pca = n_pca
         self.alpha = alpha
         self.penalty = penalty
@@ -195,7 +239,10 @@ class MappedRegression(MappedLearner):
         self.random_state = random_state
 
     def _learner_words(self) -> LearnerWords:
-        linear = checked_words(self.penalty, self.alpha, self.l1_ratio)
+        grouped = self.descriptors is not None
+        if self.penalty == "group_lasso" and not grouped:
+            raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
+        linear = checked_words(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         return replace(super()._learner_words(), linear=linear)
 
     @property
@@ -207,6 +254,34 @@ class MappedRegression(MappedLearner):
     def alpha_(self) -> float:
         """The penalty in use."""
         return self._learnt.model.alpha
+
+    @property
+    def descriptor_path_(self) -> dict[str, float]:
+        """The largest alpha of a group lasso at which each descriptor is in, in that order.
+
+        Found to a hundredth, whatever the penalty in use; zero where it is below 1e-5 of the
+        largest. A handful of factorisations of the scatter for each descriptor.
+        """
+        solution, columns = self._solved(), self.descriptor_columns_
+        pairs = zip(columns, solution.entries.tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
+
+    @property
+    def descriptor_weights_(self) -> dict[str, float]:
+        r"""With ``penalty="group_lasso"``: the weight of each kernel, zero for one left out.
+
+        The model is that of ridge regression, penalty one, with the kernel
+        :math:`\sum_g d_g k_g` of these weights.
+        """
+        scales = self._learnt.scales
+        if scales is None:
+            raise AttributeError("descriptor_weights_ needs penalty='group_lasso' and alpha > 0")
+        return dict(zip(self.descriptor_columns_, scales.tolist(), strict=True))
+
+    def _solved(self) -> Solution:
+        """Return one solution, so that all parts of an answer belong together."""
+        check_is_fitted(self)
+        return self._solution
 
     def _scores(self, learnt: Learnt, X: Any) -> NDArray[np.float64]:
         # In float64, so that coefficients which differ by rounding give scores that do.

@@ -27,13 +27,17 @@ class LinearWords:
     l1_ratio: float
 
 
-def checked_words(penalty: str, alpha: float | str, l1_ratio: float) -> LinearWords:
+def checked_words(
+    penalty: str, alpha: float | str, l1_ratio: float, *, grouped: bool = False
+) -> LinearWords:
     """Return the words of a linear learner, or refuse them.
+
+    ``grouped`` says whether there are groups of features that a penalty can choose among.
 
     >>> checked_words("ridge", "gcv", 0.5)
     LinearWords(penalty='ridge', alpha='gcv', l1_ratio=0.5)
     """
-    as_choice(penalty, PENALTIES, name="penalty")
+    as_choice(penalty, (*PENALTIES, "group_lasso") if grouped else PENALTIES, name="penalty")
     if isinstance(alpha, str):
         as_choice(alpha, ("gcv",), name="alpha")
     elif alpha != 0:

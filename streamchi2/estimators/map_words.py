@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -13,71 +12,71 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.adaptive_map import AdaptiveMap, KernelError, Transport
+from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.bases import ChosenRows, LandmarkBasis
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
+from streamchi2.joint_map import JointMap, JointRecipe, JointSettings, each_map, each_recipe, map_of
 from streamchi2.map_plan import MapSettings
 from streamchi2.series import DirectSeries
 from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.log_histogram import LogHistogram
 
 
 class MapWords:
-    """Readings of a map that follows a stream, for estimators that hold a ``_reading``."""
+    """Readings of a map that follows a stream, for estimators that hold a ``_reading``.
+
+    With several descriptors every reading is a dict from their names to what it is for each.
+    """
 
     _reading: Reading
     n_features_in_: int
 
     @property
-    def _map(self) -> AdaptiveMap:
+    def _map(self) -> AdaptiveMap | JointMap:
         check_is_fitted(self)
         return self._reading.state
 
     @property
-    def _recipe(self) -> FeatureMap:
+    def _recipe(self) -> FeatureMap | JointRecipe:
         check_is_fitted(self)
         return self._reading.recipe
 
     @property
-    def k_(self) -> NDArray[np.float64]:
+    def k_(self) -> Any:
         """Landmarks of the direct series now in use."""
-        series = self._recipe.series.series
-        if not isinstance(series, DirectSeries):
-            raise AttributeError(f"k_ belongs to series='direct', this is {series!r}")
-        return np.array(series.k)
+        return each_recipe(self._recipe, _k_of)
 
     @property
-    def n_terms_(self) -> int:
+    def n_terms_(self) -> Any:
         """Number of coordinates per value."""
-        return self._recipe.series.n_terms
+        return each_recipe(self._recipe, lambda recipe: recipe.series.n_terms)
 
     @property
-    def beta_(self) -> float:
+    def beta_(self) -> Any:
         """Inverse scale of the kernel."""
-        return self._recipe.basis.beta
+        return each_recipe(self._recipe, lambda recipe: recipe.basis.beta)
 
     @property
-    def input_histogram_(self) -> LogHistogram:
+    def input_histogram_(self) -> Any:
         """Values seen so far, as a copy."""
-        return self._map.histogram.copy()
+        return each_map(self._map, lambda state: state.histogram.copy())
 
     @property
-    def kernel_error_(self) -> float:
+    def kernel_error_(self) -> Any:
         """What the series is predicted to cost the kernel, an upper estimate."""
-        return self._map.predicted_kernel_error()
+        return each_map(self._map, AdaptiveMap.predicted_kernel_error)
 
     @property
-    def transports_(self) -> tuple[Transport, ...]:
+    def transports_(self) -> Any:
         """Re-estimations of k: position in the stream, and how far the coordinates moved."""
-        return self._map.transports
+        return each_map(self._map, lambda state: state.transports)
 
     @property
-    def transport_residual_(self) -> float:
+    def transport_residual_(self) -> Any:
         """Sum of the residuals: how far the features may have moved since the beginning."""
-        return float(sum(transport.residual for transport in self.transports_))
+        return each_map(self._map, _residual)
 
-    def kernel_error(self) -> KernelError:
+    def kernel_error(self) -> Any:
         """Measure the error of the present map on a fair sample of the rows seen.
 
         Up to 128 rows of the stream are kept for this. Their exact exp-chi2 kernel is compared
@@ -86,17 +85,15 @@ class MapWords:
         Returns
         -------
         KernelError
-            Root mean square and worst absolute error over all pairs.
+            Root mean square and worst absolute error over all pairs; with several descriptors, a
+            dict of them.
         """
-        return self._map.measured_kernel_error()
+        return each_map(self._map, AdaptiveMap.measured_kernel_error)
 
     @property
-    def landmarks_(self) -> sparse.csr_array:
+    def landmarks_(self) -> Any:
         """Rows on which the features rest, as a copy."""
-        basis = self._recipe.basis
-        if not isinstance(basis, LandmarkBasis):
-            raise AttributeError(f"landmarks_ belongs to basis='landmarks', this is {basis!r}")
-        return basis.landmarks.copy()
+        return each_recipe(self._recipe, _landmarks_of)
 
     def _map_settings(
         self: Any, n_features: int, seed: int, known: ChosenRows | None = None
@@ -124,19 +121,28 @@ class MapWords:
             landmarks=landmarks,
         )
 
-    def _first_map(self: Any, n_features: int) -> AdaptiveMap:
+    def _settings(
+        self, n_features: int, seed: int, X: Any = None, known: Any = None
+    ) -> MapSettings | JointSettings:
+        """Check all words that decide about maps, and return them as a value.
+
+        ``X`` is a first batch as the user gave it, ``known`` the settings of an earlier call.
+        """
+        return self._map_settings(n_features, seed, getattr(known, "landmarks", None))
+
+    def _first_map(self: Any, n_features: int, X: Any = None) -> Any:
         """Return an empty map under the present constructor words."""
         # Checked once before the draw: a refusal must not advance a shared random state.
-        settings = self._map_settings(n_features, 0)
-        return AdaptiveMap(replace(settings, seed=_drawn_seed(self.random_state)))
+        settings = self._settings(n_features, 0, X)
+        return map_of(settings.with_seed(_drawn_seed(self.random_state)))
 
-    def _check_unchanged(self: Any, settings: MapSettings) -> None:
+    def _check_unchanged(self: Any, settings: MapSettings | JointSettings) -> None:
         """Refuse constructor words that were changed in the middle of a stream."""
         seed = settings.seed
         check_random_state(self.random_state)  # refuses nonsense, draws nothing
         if isinstance(self.random_state, Integral):
             seed = _drawn_seed(self.random_state)
-        present = self._map_settings(settings.n_features, seed, settings.landmarks)
+        present = self._settings(settings.n_features, seed, known=settings)
         if (difference := present.first_difference(settings)) is not None:
             name, now, before = difference
             raise ValueError(
@@ -189,6 +195,24 @@ def check_same_words(mine: Any, other: Any) -> None:
             raise StateMismatchError(
                 f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
             )
+
+
+def _landmarks_of(recipe: FeatureMap) -> sparse.csr_array:
+    basis = recipe.basis
+    if not isinstance(basis, LandmarkBasis):
+        raise AttributeError(f"landmarks_ belongs to basis='landmarks', this is {basis!r}")
+    return basis.landmarks.copy()
+
+
+def _k_of(recipe: FeatureMap) -> NDArray[np.float64]:
+    series = recipe.series.series
+    if not isinstance(series, DirectSeries):
+        raise AttributeError(f"k_ belongs to series='direct', this is {series!r}")
+    return np.array(series.k)
+
+
+def _residual(state: AdaptiveMap) -> float:
+    return float(sum(transport.residual for transport in state.transports))
 
 
 def _drawn_seed(random_state: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -66,13 +67,14 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
 
     def __init__(
         self,
-        n_components: int = 1024,
+        n_components: int | Mapping[str, int] = 1024,
         *,
-        n_pca: float | None = 256,
-        beta: float | str = "auto",
+        descriptors: Mapping[str, Any] | None = None,
+        n_pca: Any = 256,
+        beta: Any = "auto",
         dof: float = 2,
         series: str = "direct",
-        n_terms: int | str = "auto",
+        n_terms: Any = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_slots: int | str | None = "auto",
@@ -83,6 +85,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
+        self.descriptors = descriptors
         self.n_pca = n_pca
         self.beta = beta
         self.dof = dof
@@ -140,14 +143,14 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         found = self._solution.components
         features = self._features(X, found.recipe)
         # In float64: the mean is most of a feature, and what is left should keep its digits.
-        projected: Floats = ((features - found.mean) @ found.pairs.vectors).astype(features.dtype)
-        return projected
+        components = found.vectors.coordinates(features - found.mean)
+        return components.astype(features.dtype)
 
     @property
     def components_(self) -> NDArray[np.float64]:
         """Principal directions of the features, one a row."""
         check_is_fitted(self)
-        return self._solution.components.pairs.vectors.T
+        return self._solution.components.vectors.dense().T
 
     @property
     def mean_(self) -> NDArray[np.float64]:
@@ -156,17 +159,19 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         return self._solution.components.mean
 
     @property
-    def explained_variance_ratio_(self) -> NDArray[np.float64]:
-        """Share of the features' variance along each component."""
-        check_is_fitted(self)
-        return self._solution.components.variance_shares
-
-    @property
-    def explained_variance_(self) -> NDArray[np.float64]:
-        """Variance along each component."""
+    def explained_variance_ratio_(self) -> Any:
+        """Share of the features' variance along each component; a dict with descriptors."""
         check_is_fitted(self)
         found = self._solution.components
-        return found.pairs.values / max(found.weight - 1.0, 1.0)
+        return found.named(found.variance_shares)
+
+    @property
+    def explained_variance_(self) -> Any:
+        """Variance along each component; a dict with descriptors."""
+        check_is_fitted(self)
+        found = self._solution.components
+        freedom = max(found.weight - 1.0, 1.0)
+        return found.named(tuple(pairs.values / freedom for pairs in found.pairs))
 
     @property
     def _n_features_out(self) -> int:

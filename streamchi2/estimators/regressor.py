@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -123,7 +124,7 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         if not first and (flat, targets.shape[1]) != (self._flat_targets, self._n_targets):
             shape = "(n,)" if self._flat_targets else f"(n, {self._n_targets})"
             raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
-        tracker = TargetMoments(self.n_components, targets.shape[1]) if first else None
+        tracker = partial(TargetMoments, n_targets=targets.shape[1])
         return self._absorb(X, rows, targets, weights, tracker, first=first, _flat_targets=flat)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:

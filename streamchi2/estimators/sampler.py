@@ -223,7 +223,7 @@ class ExpChi2Sampler(
         """
         check_is_fitted(self)
         rows = as_estimator_rows(self, X, reset=False)
-        return self._recipe.transform(rows, n_jobs=self.n_jobs)
+        return self._reading.recipe.transform(rows, n_jobs=self.n_jobs)
 
     def new_shard(self) -> Self:
         """Return a sampler with this one's map that has seen nothing: a worker's share.
@@ -234,7 +234,7 @@ class ExpChi2Sampler(
         check_is_fitted(self)
         shard: Self = clone(self)
         settings = self._stream.tracker.settings
-        empty = AdaptiveMap(settings, self._recipe)
+        empty = AdaptiveMap(settings, self._reading.recipe)
         shard._stream = BufferedTracker(empty, self._stream.buffer.boundaries)
         shard._reading = Reading(shard._stream)
         shard.__dict__.update(columns_of(self))

@@ -18,8 +18,11 @@ from sklearn.exceptions import NotFittedError
 
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.estimators.linear_words import LinearWords
+from streamchi2.estimators.posed_regression import Posed, solved
 from streamchi2.feature_map import FeatureMap
+from streamchi2.joint_map import JointMap, JointRecipe, sizes_of
 from streamchi2.mapped_moments import MappedMoments
+from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,
     fitted_sharpness,
@@ -28,12 +31,11 @@ from streamchi2.solvers.calibration import (
     quantile_shifts,
 )
 from streamchi2.solvers.eigen import Eigenpairs
-from streamchi2.solvers.least_squares import least_squares
-from streamchi2.solvers.linear_model import LinearModel, folded_back, projected
+from streamchi2.solvers.group_path import entry_alphas
+from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import RegressionMoments
 from streamchi2.trackers.moments import Moments
 from streamchi2.trackers.reservoir import Reservoir
 
@@ -42,29 +44,44 @@ from streamchi2.trackers.reservoir import Reservoir
 class LearnerWords:
     """The constructor words that decide how statistics become a model."""
 
-    n_pca: float | None = None
+    n_pca: float | tuple[float | None, ...] | None = None  # with descriptors, one for each
     linear: LinearWords | None = None
     calibrate: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Principal components of the features of a map, and the mean about which they are taken."""
+    """Principal components of the features of a map, and the mean about which they are taken.
 
-    recipe: FeatureMap
+    Each descriptor has eigenpairs of its own; without descriptors there is one tuple of pairs.
+    """
+
+    recipe: FeatureMap | JointRecipe
     mean: NDArray[np.float64]  # (D,)
-    pairs: Eigenpairs
-    variance_shares: NDArray[np.float64]
+    pairs: tuple[Eigenpairs, ...]
+    variance_shares: tuple[NDArray[np.float64], ...]
     weight: float
+
+    @property
+    def vectors(self) -> BlockVectors:
+        """The directions, those of one descriptor after those of the other."""
+        return BlockVectors(tuple(pairs.vectors for pairs in self.pairs))
+
+    def named(self, values: tuple[NDArray[np.float64], ...]) -> Any:
+        """Return what there is for each descriptor under its name, or the only one as it is."""
+        if isinstance(self.recipe, FeatureMap):
+            return values[0]
+        return dict(zip(self.recipe.names, values, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
     """A model on the features of a map; ``classes`` are the labels of its outputs, if any."""
 
-    recipe: FeatureMap
+    recipe: FeatureMap | JointRecipe
     model: LinearModel
     classes: NDArray[Any] | None
+    scales: NDArray[np.float64] | None = None  # of the descriptors, by group lasso
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +89,7 @@ class _Uncalibrated:
     """The model in the coordinates it was fitted in, with what its calibration needs."""
 
     model: LinearModel
-    moments: RegressionMoments
-    vectors: NDArray[np.float64] | None  # from the features to these coordinates
+    posed: Posed
     sample: Reservoir
 
 
@@ -102,17 +118,18 @@ class Solution:
         self._lock = threading.RLock()
 
     @property
-    def recipe(self) -> FeatureMap:
+    def recipe(self) -> FeatureMap | JointRecipe:
         """The map; before the first 64 rows are complete, from the rows there are."""
-        recipe = self._stream.tracker.map.recipe or self.state.recipe
-        assert recipe is not None
+        recipe: Any = self._stream.tracker.map.recipe or self.state.recipe
+        assert isinstance(recipe, FeatureMap | JointRecipe)
         return recipe
 
     @property
-    def state(self) -> AdaptiveMap:
+    def state(self) -> AdaptiveMap | JointMap:
         """The map with histogram and sample, the rows that wait included."""
         with self._lock:
-            return self._seen.map
+            state: AdaptiveMap | JointMap = self._seen.map
+            return state
 
     @property
     def components(self) -> Components:
@@ -132,6 +149,17 @@ class Solution:
         with self._lock:
             return self._calibration
 
+    @property
+    def entries(self) -> NDArray[np.float64]:
+        """The largest penalty of a group lasso at which each descriptor is in."""
+        with self._lock:
+            return self._entries
+
+    @cached_property
+    def _entries(self) -> NDArray[np.float64]:
+        posed = self._posed(self._stream.snapshot())
+        return entry_alphas(posed.moments, posed.groups)
+
     @cached_property
     def _seen(self) -> MappedMoments:
         return self._stream.snapshot()
@@ -140,7 +168,7 @@ class Solution:
     def _components(self) -> Components:
         seen = self._seen
         moments = seen.feature_moments()
-        components = components_of(seen.recipe, moments, self.words.n_pca or moments.n_features)
+        components = components_of(seen.recipe, moments, self.words.n_pca)
         if seen.labelled is None:
             seen.forget_moments()
         return components
@@ -154,25 +182,25 @@ class Solution:
             raise NotFittedError("No row has had a target yet: call partial_fit")
         if isinstance(labelled, ClassMoments) and self._classes is not None:
             classes = labelled.announce(self._classes).classes
-        moments = labelled.summary()
-        if self.words.n_pca is None:
-            vectors, inner_moments = None, moments
-        else:
-            pairs = self._components.pairs
-            vectors = pairs.vectors
-            # Only without rows that lack targets is this the scatter that was decomposed.
-            values = pairs.values if seen.unlabelled is None else None
-            inner_moments = projected(moments, vectors, values)
         linear = self.words.linear
         assert linear is not None
-        inner = least_squares(
-            inner_moments, penalty=linear.penalty, alpha=linear.alpha, l1_ratio=linear.l1_ratio
-        )
-        model = inner if vectors is None else folded_back(inner, vectors, moments)
+        found = solved(self._posed(seen), linear)
         if seen.sample is not None:
-            self._uncalibrated = _Uncalibrated(inner, inner_moments, vectors, seen.sample)
+            self._uncalibrated = _Uncalibrated(found.inner, found.posed, seen.sample)
         seen.forget_moments()
-        return Learnt(seen.recipe, model, classes)
+        return Learnt(seen.recipe, found.model, classes, found.scales)
+
+    def _posed(self, seen: MappedMoments) -> Posed:
+        """Return the regression in the coordinates in which it is to be solved."""
+        assert seen.labelled is not None
+        moments, sizes = seen.labelled.summary(), sizes_of(seen.recipe)
+        if self.words.n_pca is None:
+            return Posed(moments, moments, None, consecutive(sizes))
+        found = self._components
+        # Only without rows that lack targets is this the scatter that was decomposed.
+        diagonal = len(sizes) == 1 and seen.unlabelled is None
+        vectors, values = found.vectors, found.pairs[0].values if diagonal else None
+        return Posed(moments, vectors.moments(moments, values), vectors, vectors.outputs)
 
     @cached_property
     def _calibration(self) -> Calibration:
@@ -185,16 +213,17 @@ class Solution:
         if learnt.classes.size < 2:
             return Calibration(shifts, 1.0)
         features = learnt.recipe.transform(inner.sample.rows).astype(np.float64, copy=False)
-        if inner.vectors is not None:
-            features = features @ inner.vectors
+        if inner.posed.vectors is not None:
+            features = inner.posed.vectors.coordinates(features)
         codes = np.searchsorted(learnt.classes, inner.sample.targets)
         one_hot = np.zeros((codes.size, learnt.classes.size))  # never classes x classes
         one_hot[np.arange(codes.size), codes] = 1.0
-        shares = own_shares(inner.model, inner.moments, features, exact=linear.penalty == "ridge")
+        exact = linear.penalty in ("ridge", "group_lasso")
+        shares = own_shares(inner.model, inner.posed.moments, features, exact=exact)
         scores = left_out_scores(inner.model.scores(features), one_hot, shares)
         weights = inner.sample.importance()
         if self.words.calibrate == "quantile":
-            shifts = quantile_shifts(scores, weights, inner.moments.target_mean)
+            shifts = quantile_shifts(scores, weights, inner.posed.moments.target_mean)
         sharpness = fitted_sharpness(scores - shifts, codes, weights)
         del self._uncalibrated
         return Calibration(shifts, sharpness)
@@ -207,9 +236,19 @@ class Solution:
         self.__dict__.update(state, _lock=threading.RLock())
 
 
-def components_of(recipe: FeatureMap, moments: Moments, n_pca: float) -> Components:
+def components_of(
+    recipe: FeatureMap | JointRecipe,
+    moments: Moments,
+    n_pca: float | tuple[float | None, ...] | None,
+) -> Components:
     """Return principal components with the shares of the variance that they hold."""
-    pairs = principal_components(moments, n_pca)
-    total = float(moments.upper.trace())
-    shares = pairs.values / total if total > 0 else np.zeros_like(pairs.values)
-    return Components(recipe, moments.mean, pairs, shares, moments.weight)
+    owns = consecutive(sizes_of(recipe))
+    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(owns)
+    pairs, shares = [], []
+    for own, number in zip(owns, numbers, strict=True):
+        part = moments.part(own)
+        pairs.append(principal_components(part, number or part.n_features))
+        total = float(part.upper.trace())
+        values = pairs[-1].values
+        shares.append(values / total if total > 0 else np.zeros_like(values))
+    return Components(recipe, moments.mean, tuple(pairs), tuple(shares), moments.weight)

@@ -180,6 +180,29 @@ def planned_rules(settings: Any, recipe: Any) -> None:
     require(basis.n_inputs == n_inputs, f"the basis must have {n_inputs} inputs")
 
 
+def joint_settings_rules(values: Values) -> None:
+    """Require distinct columns within the rows for every descriptor, and words shared by all."""
+    names, columns, parts = values["names"], values["columns"], values["parts"]
+    require(len(names) > 0, "there must be a descriptor")
+    require(len(names) == len(columns) == len(parts), "columns and settings must be one a name")
+    require(all(isinstance(name, str) and name for name in names), "names must be words")
+    require(len(set(names)) == len(names), "names must differ")
+    for own, part in zip(columns, parts, strict=True):
+        require(len(set(own)) == len(own) == part.n_features, "columns must be as many as read")
+        require(max(own) < values["n_features"], "columns must lie within the rows")
+        for word in ("half_life", "adapt", "dtype"):
+            require(getattr(part, word) == getattr(parts[0], word), f"{word} must be shared")
+
+
+def joint_map_rules(values: Values) -> None:
+    """Require one map a descriptor under its settings, all planned or none, at one position."""
+    settings, parts = values["settings"], values["parts"]
+    require(tuple(part.settings for part in parts) == settings.parts, "maps of other settings")
+    require(all(part.n_rows == values["n_rows"] for part in parts), "all must have seen the rows")
+    planned = [part.recipe is not None for part in parts]
+    require(all(planned) or not any(planned), "all descriptors must have a map, or none")
+
+
 def mapped_rules(values: Values) -> None:
     """Require moments as wide as the features, and a sample where there are classes."""
     settings, labelled, sample = values["map"].settings, values["labelled"], values["sample"]

@@ -21,11 +21,13 @@ from streamchi2.persistence.fields import Field, Flag, Integer, Later, Maybe, Sc
 from streamchi2.persistence.map_records import ADAPTIVE_MAP, MAPPED_MOMENTS, stream_record
 from streamchi2.persistence.stream_checks import (
     column_rules,
+    descriptor_rules,
     known_class_rules,
     target_shape_rules,
 )
 from streamchi2.persistence.tracker_records import CLASS_MOMENTS, MOMENTS, TARGET_MOMENTS
 from streamchi2.persistence.tree import Group, Record, Values
+from streamchi2.persistence.word_fields import DescriptorColumns, Word
 
 _OUTPUTS = (None, "default", "pandas", "polars")  # what scikit-learn's set_output knows
 
@@ -50,7 +52,7 @@ class Anatomy:
             "words": self.solving.words,
         }
         names = self.kind._get_param_names()  # type: ignore[attr-defined]
-        parameters = Group(dict.fromkeys(names, Scalar()) | _wide_words(names))
+        parameters = Group(dict.fromkeys(names, Word()) | _wide_words(names))
         return Record(
             self.kind,
             {"parameters": parameters, "output": Scalar(), "state": Maybe(Group(fitted))},
@@ -98,7 +100,8 @@ class Anatomy:
 
 def _wide_words(names: Iterable[str]) -> dict[str, Field]:
     """Return the kinds of those constructor words that are no scalars."""
-    return {"landmarks": Later(Landmarks())} if "landmarks" in names else {}
+    wide = {"landmarks": Later(Landmarks()), "descriptors": Later(DescriptorColumns())}
+    return {name: kind for name, kind in wide.items() if name in names}
 
 
 def _lock_of(estimator: Any) -> AbstractContextManager[Any]:
@@ -115,6 +118,7 @@ def _mapped_rules(labelled: type | None, rules: Callable[[Values], None]) -> Any
         require(isinstance(found, expected), f"targets must be tracked by {expected.__name__}")
         linear = state["words"].linear
         require((linear is None) == (labelled is None), "words of another kind of estimator")
+        descriptor_rules(state["_stream"].tracker.map, state["words"])
         rules(state)
 
     return checked

@@ -13,6 +13,7 @@ from streamchi2.bases import ChosenRows, CosineBasis, GaussianBasis, OrthogonalB
 from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.bases.subspace import SubspaceBasis
 from streamchi2.feature_map import FeatureMap
+from streamchi2.joint_map import JointMap, JointSettings
 from streamchi2.ledger import Ledger
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
@@ -154,10 +155,28 @@ ADAPTIVE_MAP = Record(
     rules=checks.map_rules,
 )
 
+JOINT_SETTINGS = value_record(
+    JointSettings,
+    {
+        "n_features": Integer(low=1),
+        "names": Sequences(Scalar()),
+        "columns": Sequences(Sequences(Integer())),
+        "parts": Sequences(SETTINGS),
+    },
+    checks.joint_settings_rules,
+)
+
+JOINT_MAP = Record(
+    JointMap,
+    {"settings": JOINT_SETTINGS, "parts": Sequences(ADAPTIVE_MAP), "n_rows": Integer()},
+    direct(JointMap),
+    rules=checks.joint_map_rules,
+)
+
 MAPPED_MOMENTS = Record(
     MappedMoments,
     {
-        "map": ADAPTIVE_MAP,
+        "map": OneOf((ADAPTIVE_MAP, JOINT_MAP)),
         "labelled": Maybe(OneOf((tracker_records.CLASS_MOMENTS, tracker_records.TARGET_MOMENTS))),
         "unlabelled": Maybe(tracker_records.MOMENTS),
         "sample": Maybe(tracker_records.RESERVOIR),

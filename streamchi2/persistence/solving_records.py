@@ -23,6 +23,7 @@ from streamchi2.persistence.checks import require
 from streamchi2.persistence.fields import Field, Flag, Integer, Maybe, Scalar
 from streamchi2.persistence.map_records import value_record
 from streamchi2.persistence.tree import Group, Record, Values
+from streamchi2.persistence.word_fields import OneOrEach
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.solvers.principal import check_n_pca
 
@@ -42,7 +43,9 @@ class Solving:
 
 
 def _learner_words(values: Values) -> LearnerWords:
-    check_n_pca(values["n_pca"])
+    n_pca = values["n_pca"]
+    for number in n_pca if isinstance(n_pca, tuple) else (n_pca,):
+        check_n_pca(number)
     require(values["calibrate"] in (None, "quantile"), "calibrate must be null or 'quantile'")
     return LearnerWords(**values)
 
@@ -86,9 +89,12 @@ LINEAR_WORDS = Record(
     {"penalty": Scalar(), "alpha": Scalar(), "l1_ratio": Scalar()},
     lambda values: checked_words(**values),
 )
+_MAPPED_WORDS = Record(
+    LinearWords, LINEAR_WORDS.fields, lambda values: checked_words(**values, grouped=True)
+)
 LEARNER_WORDS = Record(
     LearnerWords,
-    {"n_pca": Scalar(), "linear": Maybe(LINEAR_WORDS), "calibrate": Scalar()},
+    {"n_pca": OneOrEach(), "linear": Maybe(_MAPPED_WORDS), "calibrate": Scalar()},
     _learner_words,
 )
 KNOWN_CLASSES = value_record(KnownClasses, {"labels": Labels(), "complete": Flag()})

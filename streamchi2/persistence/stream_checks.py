@@ -9,6 +9,7 @@ from scipy import sparse
 
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.errors import FormatError
+from streamchi2.joint_map import JointMap
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence.checks import label_rules, require
 from streamchi2.row_blocks import n_workers
@@ -85,6 +86,18 @@ def known_class_rules(values: Values) -> None:
             require(agree, "all labels of the stream must be known")
 
 
+def descriptor_rules(adaptive: Any, words: Any) -> None:
+    """Require words for each descriptor where there are descriptors, and nowhere else."""
+    n_pca, linear = words.n_pca, words.linear
+    if isinstance(adaptive, AdaptiveMap):
+        require(not isinstance(n_pca, tuple), "n_pca for each descriptor, but there are none")
+        chosen = linear is not None and linear.penalty == "group_lasso"
+        require(not chosen, "group_lasso needs descriptors")
+    elif n_pca is not None:
+        fits = isinstance(n_pca, tuple) and len(n_pca) == len(adaptive.parts)
+        require(fits, "n_pca must be one for each descriptor")
+
+
 def target_shape_rules(values: Values) -> None:
     """Require one target a row where targets are flat."""
     column_rules(values)
@@ -105,7 +118,8 @@ def _labelled_of(tracker: Any) -> Any:
     return tracker.labelled if isinstance(tracker, MappedMoments) else tracker
 
 
-def _map_of(tracker: Any) -> AdaptiveMap | None:
+def _map_of(tracker: Any) -> AdaptiveMap | JointMap | None:
     if isinstance(tracker, MappedMoments):
-        return tracker.map
+        found: AdaptiveMap | JointMap = tracker.map
+        return found
     return tracker if isinstance(tracker, AdaptiveMap) else None

@@ -1,12 +1,8 @@
-"""A linear model on the original features, and the way there through fewer coordinates.
-
-Solvers see moments, in whatever coordinates; what they return is folded back, so that prediction
-needs no projection.
-"""
+"""A linear model of features: coefficients, intercepts, and scores taken about the mean."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,49 +42,3 @@ def linear_model(
     r"""Complete coefficients by their intercept :math:`\bar y - w^\top \bar z`."""
     intercept = moments.target_mean - moments.mean @ coef
     return LinearModel(coef, intercept, moments.mean, alpha)
-
-
-def projected(
-    moments: RegressionMoments,
-    components: NDArray[np.float64],
-    eigenvalues: NDArray[np.float64] | None = None,
-) -> RegressionMoments:
-    r"""Return the moments of :math:`U^\top z`: :math:`U^\top H U` and :math:`U^\top C`.
-
-    Parameters
-    ----------
-    moments : RegressionMoments
-        Of the features z, width d.
-    components : ndarray, shape (d, p)
-        The columns of U, orthonormal.
-    eigenvalues : ndarray, shape (p,), optional
-        Where the columns are eigenvectors of this very scatter, its eigenvalues: the scatter of the
-        result is then kept as a diagonal, a flat array, and every solver has a closed form.
-    """
-    if eigenvalues is None:
-        scatter = components.T @ (moments.scatter @ components)
-        scatter = (scatter + scatter.T) / 2.0
-    else:
-        scatter = eigenvalues
-    return replace(
-        moments,
-        mean=moments.mean @ components,
-        scatter=scatter,
-        cross=components.T @ moments.cross,
-    )
-
-
-def folded_back(
-    model: LinearModel, components: NDArray[np.float64], moments: RegressionMoments
-) -> LinearModel:
-    r"""Return a model of projected features as one of the features: :math:`w = U w_p`.
-
-    >>> two = RegressionMoments(
-    ...     2.0, np.array([1.0, 0.0]), np.diag([2.0, 0.0]), np.array([3.0]),
-    ...     np.array([[4.0], [0.0]]), np.array([8.0]))
-    >>> direction = np.array([[1.0], [0.0]])
-    >>> small = linear_model(projected(two, direction), np.array([[2.0]]), 0.0)
-    >>> folded_back(small, direction, two).coef.ravel()
-    array([2., 0.])
-    """
-    return linear_model(moments, components @ model.coef, model.alpha)

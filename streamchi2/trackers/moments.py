@@ -112,6 +112,13 @@ class Moments:
         np.fill_diagonal(whole, self.upper.diagonal())
         return whole
 
+    def part(self, own: slice) -> Self:
+        """Return the moments of some consecutive features, as views."""
+        twin = object.__new__(type(self))
+        mean, upper = self.mean[own], self.upper[own, own]
+        twin.__dict__.update(self.__dict__, n_features=mean.size, mean=mean, upper=upper)
+        return twin
+
     def copy(self) -> Self:
         """Return an independent tracker in the same state."""
         twin = object.__new__(type(self))

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 from sklearn.linear_model import Ridge
 
+from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.calibration import (
     Calibration,
     fitted_sharpness,
@@ -20,7 +21,6 @@ from streamchi2.solvers.calibration import (
     quantile_shifts,
 )
 from streamchi2.solvers.lasso import elastic_net
-from streamchi2.solvers.linear_model import projected
 from streamchi2.solvers.ridge import ridge
 from streamchi2.trackers.labelled_moments import TargetMoments
 
@@ -56,7 +56,7 @@ def test_left_out_scores_equal_refits_without_the_row(alpha):
 def test_left_out_scores_in_principal_coordinates_equal_those_of_the_features():
     rows, targets, moments = drawn()
     values, vectors = np.linalg.eigh(moments.scatter)
-    inside = projected(moments, vectors, values)
+    inside = BlockVectors((vectors,)).moments(moments, values)
     found = [
         left_out_scores(model.scores(seen), targets, own_shares(model, stats, seen, exact=True))
         for model, stats, seen in (

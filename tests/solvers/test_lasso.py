@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import ElasticNet
 
+from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.coordinate_descent import Penalty, coordinate_descent, violations
 from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
-from streamchi2.solvers.linear_model import projected
 from streamchi2.trackers.labelled_moments import TargetMoments
 
 
@@ -71,8 +71,9 @@ def test_weights_count_like_repeated_rows():
 def test_after_pca_the_closed_form_equals_coordinate_descent(l1_ratio):
     moments = moments_of(*drawn(1))
     pairs = leading_eigenpairs(moments.scatter, 4)
-    closed = elastic_net(projected(moments, pairs.vectors, pairs.values), 0.3, l1_ratio)
-    swept = elastic_net(projected(moments, pairs.vectors), 0.3, l1_ratio)
+    vectors = BlockVectors((pairs.vectors,))
+    closed = elastic_net(vectors.moments(moments, pairs.values), 0.3, l1_ratio)
+    swept = elastic_net(vectors.moments(moments), 0.3, l1_ratio)
     assert_allclose(closed.coef, swept.coef, atol=1e-7)
 
 
@@ -105,7 +106,7 @@ def test_gcv_chooses_the_best_of_its_grid(l1_ratio, diagonal):
     moments = moments_of(rows, targets)
     if diagonal:
         pairs = leading_eigenpairs(moments.scatter, moments.scatter.shape[0])
-        moments = projected(moments, pairs.vectors, pairs.values)
+        moments = BlockVectors((pairs.vectors,)).moments(moments, pairs.values)
         rows = rows @ pairs.vectors
     chosen = elastic_net_by_gcv(moments, l1_ratio)
     n = len(rows)

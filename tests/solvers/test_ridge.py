@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
+from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.least_squares import least_squares
-from streamchi2.solvers.linear_model import folded_back, projected
+from streamchi2.solvers.linear_model import linear_model
 from streamchi2.solvers.ridge import ridge, ridge_by_gcv
 from streamchi2.trackers.labelled_moments import TargetMoments
 
@@ -111,13 +112,14 @@ def test_pca_then_ridge_folded_back_equals_explicit_projection():
     rows, targets = drawn(4, width=6)
     moments = moments_of(rows, targets)
     pairs = leading_eigenpairs(moments.scatter, 3)
+    vectors = BlockVectors((pairs.vectors,))
     reduced = moments_of(rows @ pairs.vectors, targets)
     for alpha in (0.0, 2.0, "gcv"):
         explicit = least_squares(reduced, alpha=alpha)
         expected = explicit.scores(rows @ pairs.vectors)
         for values in (None, pairs.values):
-            small = least_squares(projected(moments, pairs.vectors, values), alpha=alpha)
-            model = folded_back(small, pairs.vectors, moments)
+            small = least_squares(vectors.moments(moments, values), alpha=alpha)
+            model = linear_model(moments, vectors.expanded(small.coef), small.alpha)
             assert_allclose(model.scores(rows), expected, atol=1e-6)
 
 
