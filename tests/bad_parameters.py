@@ -21,7 +21,10 @@ _LINEAR_PARAMETERS = {
     "penalty": [*_NONSENSE, None],
     "l1_ratio": [*_NONSENSE, 0, 1.5, None],
 }
-_N_PCA = {"n_pca": [*_NONSENSE, 0, 1.5, 0.0]}
+_N_PCA = {
+    "n_pca": [*_NONSENSE, 0, 1.5, 0.0],
+    "descriptors": [*_NONSENSE, {"a": []}, {"a": [7]}, {"a": None}, {0: [0]}, {"a": ["ink"]}],
+}
 BAD_PARAMETERS = {
     "sampler": _MAP_PARAMETERS,
     "pca": _MAP_PARAMETERS | _N_PCA,

@@ -68,6 +68,25 @@ ESTIMATORS = {
         CODES,
     ),
     "regressor": (lambda: ExpChi2Regressor(16, penalty="lasso", alpha=0.01), NUMBERS),
+    "descriptor classifier": (
+        lambda: ExpChi2Classifier(
+            {"left": 12, "right": 16},
+            descriptors={"left": slice(0, 2), "right": [4, 2, 3]},
+            n_pca={"left": 5, "right": 0.9},
+            beta={"left": 2.0, "right": "auto"},
+            penalty="group_lasso",
+            alpha=0.003,
+            calibrate="quantile",
+            random_state=0,
+        ),
+        WORDS,
+    ),
+    "descriptor pca": (
+        lambda: ExpChi2PCA(
+            12, descriptors={"a": [0, 1, 2], "b": slice(2, None)}, n_pca=5, half_life=90
+        ),
+        None,
+    ),
     "regressor of two": (
         lambda: ExpChi2Regressor(16, n_jobs=2, random_state=0),
         np.column_stack([NUMBERS, -NUMBERS]),

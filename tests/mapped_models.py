@@ -39,6 +39,17 @@ ESTIMATORS = {
     ),
     "pca": (ExpChi2PCA(32, n_pca=4, **WORDS), None),
     "subspace": (ExpChi2Classifier(64, basis="subspace", alpha=1e-3, **WORDS), LABELS),
+    "descriptors": (
+        ExpChi2Classifier(
+            32,
+            descriptors={"low": slice(0, 2), "high": [-1, 2, 1]},
+            n_pca=16,
+            penalty="group_lasso",
+            alpha=0.002,
+            **WORDS,
+        ),
+        LABELS,
+    ),
     "landmarks": (ExpChi2Classifier(24, basis="landmarks", alpha=1e-3, **WORDS), LABELS),
 }
 each_estimator = pytest.mark.parametrize(
@@ -68,9 +79,15 @@ def learnt(estimator, answers, edges, **options):
     return model
 
 
+def flat(reading):
+    """Return a reading as one array, those of several descriptors one after the other."""
+    parts = reading.values() if isinstance(reading, dict) else [reading]
+    return np.concatenate([np.ravel(np.array(part, dtype=float)) for part in parts])
+
+
 def read(model, rows=ROWS[:40]):
     """Everything a user can read of a model, as arrays."""
-    found = [model.k_, np.array(model.transports_), np.array([model.kernel_error_])]
+    found = [flat(model.k_), flat(model.transports_), flat(model.kernel_error_)]
     if isinstance(model, ExpChi2PCA):
         return [*found, model.components_, model.explained_variance_, model.transform(rows)]
     found += [model.coef_, np.atleast_1d(model.intercept_), np.array([model.alpha_])]

@@ -39,13 +39,25 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     ----------
     n_components : int, default=1024
         Number of features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
+    descriptors : mapping of str to columns, or None, default=None
+        Several kinds of histograms side by side in X, such as ``{"hog": slice(0, 720), "bow":
+        slice(720, None)}``: slices, positions, names of DataFrame columns, masks, or callables
+        such as scikit-learn's ``make_column_selector``, asked about the first batch. Each gets a
+        histogram, k, beta and map of its own; features stand side by side, so that the kernels
+        add up. Columns in none are not read, and one may be in several. ``n_components`` and an
+        integer ``n_pca`` are then totals, divided evenly; they, ``beta``, ``dof``, ``series``,
+        ``n_terms``, ``basis`` and ``n_slots`` may be dicts with a value for each descriptor, and
+        readings of the map are such dicts.
     n_pca : int, float in (0, 1) or None, default=None
         Learn inside that many principal components of the features, or as many as hold this
         share of the variance. D = 3000 and 1000 components beat 1000 plain features.
     alpha : float or "gcv", default="gcv"
         Penalty; "gcv" chooses it by generalised cross-validation in the same pass.
-    penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
-        What is penalised.
+    penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}, default="ridge"
+        What is penalised. "group_lasso" chooses among descriptors: for a number ``alpha`` the mean
+        squared error, halved, plus alpha times the length of the coefficients of each, features
+        in units of their total variance; "gcv" takes from it which descriptors are in and at what
+        weights, and shrinks as ridge regression does.
     l1_ratio : float, default=0.5
         Share of absolute values in the elastic net.
     calibrate : "quantile" or None, default=None
@@ -64,6 +76,9 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         The model on the features.
     alpha_ : float
         The penalty in use.
+    descriptor_columns_, descriptor_path_, descriptor_weights_ : dict
+        With ``descriptors``: the columns of each; the largest alpha of a group lasso at which it
+        is in; with ``penalty="group_lasso"`` the weight of its kernel, 0 where it is left out.
     k_, beta_, input_histogram_, kernel_error_, transport_residual_
         As in :class:`ExpChi2Sampler`.
     explained_variance_ratio_ : ndarray

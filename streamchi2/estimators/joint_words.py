@@ -97,7 +97,7 @@ def n_pca_of_each(n_pca: Any, names: tuple[str, ...]) -> tuple[float | None, ...
 
 
 def divided(number: Any, names: tuple[str, ...], *, name: str) -> tuple[int, ...]:
-    """Return one number a descriptor: as given for each, or a total divided evenly.
+    """Return one number a descriptor: as given, or a total divided evenly, one at the least.
 
     >>> divided(8, ("hog", "colour", "bow"), name="n_components")
     (3, 3, 2)
@@ -107,11 +107,7 @@ def divided(number: Any, names: tuple[str, ...], *, name: str) -> tuple[int, ...
         pairs = zip(given, names, strict=True)
         return tuple(as_positive_int(part, name=f"{name}[{one!r}]") for part, one in pairs)
     total = as_positive_int(number, name=name)
-    if total < len(names):
-        raise ValueError(
-            f"{name} must be at least one for each of {len(names)} descriptors, got {total}"
-        )
-    share, rest = divmod(total, len(names))
+    share, rest = divmod(max(total, len(names)), len(names))
     return tuple(share + (place < rest) for place in range(len(names)))
 
 

@@ -28,6 +28,8 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
     ----------
     n_components : int, default=1024
         Number of random features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
+    descriptors : mapping of str to columns, or None, default=None
+        Several kinds of histograms side by side in X; see :class:`ExpChi2Classifier`.
     n_pca : int, float in (0, 1) or None, default=256
         Number of principal components that come out, or the share of variance they must hold;
         None keeps all D.

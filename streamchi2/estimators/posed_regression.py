@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from streamchi2.estimators.linear_words import LinearWords
 from streamchi2.solvers.block_vectors import BlockVectors
-from streamchi2.solvers.group_lasso import group_scales, scaled
+from streamchi2.solvers.group_lasso import definite, group_scales, scaled
 from streamchi2.solvers.group_path import chosen_by_gcv
 from streamchi2.solvers.least_squares import least_squares
 from streamchi2.solvers.linear_model import LinearModel, linear_model
@@ -59,6 +59,7 @@ def solved(posed: Posed, words: LinearWords) -> Solved:
     if words.alpha == 0.0:
         inner = ridge(posed.moments, 0.0)
         return Solved(_on_features(posed, inner, 0.0), inner, posed)
+    posed = replace(posed, moments=definite(posed.moments))
     if words.alpha == "gcv":
         alpha, scales = chosen_by_gcv(posed.moments, posed.groups)
     else:

@@ -31,6 +31,8 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
     ----------
     n_components : int, default=1024
         Number of features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
+    descriptors : mapping of str to columns, or None, default=None
+        Several kinds of histograms side by side in X; see :class:`ExpChi2Classifier`.
     n_pca : int, float in (0, 1) or None, default=None
         Learn inside that many principal components of the features, or as many as hold this
         share of the variance.

@@ -31,6 +31,7 @@ from streamchi2.solvers.calibration import (
     quantile_shifts,
 )
 from streamchi2.solvers.eigen import Eigenpairs
+from streamchi2.solvers.group_lasso import definite
 from streamchi2.solvers.group_path import entry_alphas
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
@@ -158,7 +159,7 @@ class Solution:
     @cached_property
     def _entries(self) -> NDArray[np.float64]:
         posed = self._posed(self._stream.snapshot())
-        return entry_alphas(posed.moments, posed.groups)
+        return entry_alphas(definite(posed.moments), posed.groups)
 
     @cached_property
     def _seen(self) -> MappedMoments:

@@ -39,7 +39,10 @@ from streamchi2.trackers.labelled_moments import RegressionMoments
 Groups = tuple[slice, ...]
 
 TOLERANCE = 1e-9  # of lambda: how far the optimality conditions may be missed
-_ENOUGH = 1e-6  # what rounding may leave without a warning
+_ENOUGH = 1e-4  # what rounding may leave without a warning, where scales are huge
+_FLAT = 1e-10  # least curvature, of one
+_RAISES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # of the trace
+_LEAST_ALPHA = 1e-10  # of the strongest
 _MAX_STEPS = 100
 _HALVINGS = 30
 
@@ -75,15 +78,18 @@ def group_lasso(moments: RegressionMoments, groups: Groups, alpha: float) -> Lin
            [0.   ]])
     """
     if alpha == 0.0:
-        return ridge(_whole(moments), 0.0)
-    scales = group_scales(moments, groups, alpha)
-    inner = scaled(moments, groups, scales)
+        return ridge(moments, 0.0)
+    whole = definite(moments)
+    scales = group_scales(whole, groups, alpha)
+    inner = scaled(whole, groups, scales)
     coef = _spread(groups, np.sqrt(scales))[:, None] * ridge(inner, 1.0).coef
     return linear_model(moments, coef, alpha)
 
 
 def group_scales(moments: RegressionMoments, groups: Groups, alpha: float) -> NDArray[np.float64]:
-    r"""Return the numbers d, one a group, zero for groups that stay out; alpha is positive.
+    r"""Return the numbers d, one a group, zero for groups that stay out.
+
+    For :func:`definite` moments and a positive alpha.
 
     The kernel in use is then :math:`\sum_g d_g k_g`, under a ridge penalty of one.
     """
@@ -102,14 +108,15 @@ def fitted(
     Parameters
     ----------
     moments, groups, alpha
-        As in :func:`group_lasso`.
+        As in :func:`group_lasso`, the moments :func:`definite`.
     start : ndarray, optional
         Scales to begin with; zeros by default.
     tolerance : float, default=1e-9
         Largest violation of the optimality conditions, in units of lambda.
     """
-    moments = _whole(moments)
-    lambdas = alpha * penalty_weights(moments, groups)
+    # A penalty below the rounding of the cross scatter is as good as one at it.
+    effective = max(alpha, _LEAST_ALPHA * strongest_alpha(moments, groups))
+    lambdas = effective * penalty_weights(moments, groups)
     start = np.zeros(len(groups)) if start is None else start
     fit = Fit(moments, groups, alpha, lambdas, start)
     for _ in range(_MAX_STEPS):
@@ -175,6 +182,9 @@ class Fit:
         solved = cho_solve(self._factor, self._root[:, None] * moments.cross, check_finite=False)
         coef = self._root[:, None] * solved
         self.residual = moments.cross - moments.scatter @ coef  # R
+        for group, root in zip(groups, np.sqrt(scales), strict=True):
+            if self._is_large(group):
+                self.residual[group] = solved[group] / root  # the same, and nothing cancels
         self.norms = np.array([np.linalg.norm(self.residual[group]) for group in groups])
         self._gain = float(np.vdot(moments.cross, coef))  # tr C'W
         self.objective = 0.5 * (float(lambdas**2 @ scales) - self._gain)
@@ -205,21 +215,38 @@ class Fit:
         return float(inverse.shape[0] - (np.tril(inverse) ** 2).sum())
 
     def curvature(self) -> NDArray[np.float64]:
-        """Return the second derivatives, tr R_g' (H - H S K S H) R_h with K = (SHS + I)^-1."""
-        scatter, residual = self.moments.scatter, self.residual
-        images = [scatter[:, group] @ residual[group] for group in self.groups]
-        inside = [self._root[:, None] * image for image in images]
-        turned = [cho_solve(self._factor, part, check_finite=False) for part in inside]
-        found: NDArray[np.float64] = np.array(
-            [
-                [
-                    np.vdot(residual[group], image[group]) - np.vdot(own, other)
-                    for image, other in zip(images, turned, strict=True)
-                ]
-                for group, own in zip(self.groups, inside, strict=True)
-            ]
-        )
+        r"""Return the second derivatives :math:`\mathrm{tr}\,R_g^\top (I + HD)^{-1} H R_h`.
+
+        With K = (SHS + I)^-1 the matrix is H - H S K S H, which is good while SHS is small, and
+        also S^-1 K S H and S^-1 (I - K) S^-1, which are good where it is large.
+        """
+        images, turned = [], []
+        for group in self.groups:
+            part = self.residual[group]
+            images.append(self.moments.scatter[:, group] @ part)
+            if self._is_large(group):
+                own = np.zeros_like(self.residual)
+                own[group] = part / self._root[group][:, None]
+                turned.append(own - cho_solve(self._factor, own, check_finite=False))
+            else:
+                inside = self._root[:, None] * images[-1]
+                turned.append(cho_solve(self._factor, inside, check_finite=False))
+        found = np.empty((len(self.groups), len(self.groups)))
+        for g, group in enumerate(self.groups):
+            part, root = self.residual[group], self._root[group][:, None]
+            for h in range(len(self.groups)):
+                if self._is_large(group):
+                    found[g, h] = np.vdot(part / root, turned[h][group])
+                    found[h, g] = found[g, h]
+                elif not self._is_large(self.groups[h]):
+                    direct = np.vdot(part, images[h][group])
+                    found[g, h] = direct - np.vdot(self._root[:, None] * images[g], turned[h])
         return (found + found.T) / 2.0
+
+    def _is_large(self, group: slice) -> bool:
+        """Tell whether SHS exceeds I in a group."""
+        diagonal = self.moments.scatter.diagonal()[group]
+        return bool((self._root[group] ** 2 * diagonal).sum() > 1.0)
 
 
 def _stepped(fit: Fit) -> Fit | None:
@@ -246,13 +273,14 @@ def _nonnegative_minimum(
     curvature: NDArray[np.float64], slope: NDArray[np.float64], present: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the d >= 0 that minimises the parabola about the present ones."""
-    # In units in which the diagonal is one; its flat directions get a floor.
+    # In units in which the diagonal is one; directions that rounding makes flat get a floor.
     units = np.sqrt(np.maximum(curvature.diagonal(), np.finfo(np.float64).tiny))
     matrix = curvature / units / units[:, None]
-    matrix.flat[:: matrix.shape[0] + 1] = 1.0 + 1e-10
-    factor = np.linalg.cholesky(matrix)
-    target = matrix @ (present * units) + slope / units
-    found, _ = nnls(factor.T, np.linalg.solve(factor, target))
+    matrix.flat[:: matrix.shape[0] + 1] = 1.0
+    values, vectors = np.linalg.eigh(matrix)
+    root = np.sqrt(np.maximum(values, _FLAT))[:, None] * vectors.T
+    target = root @ (present * units) + np.linalg.solve(root.T, slope / units)
+    found, _ = nnls(root, target)
     minimum: NDArray[np.float64] = found / units
     return minimum
 
@@ -263,7 +291,20 @@ def _spread(groups: Groups, values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.repeat(values, sizes)
 
 
-def _whole(moments: RegressionMoments) -> RegressionMoments:
-    if moments.scatter.ndim == 2:
-        return moments
-    return replace(moments, scatter=np.diag(moments.scatter))
+def definite(moments: RegressionMoments) -> RegressionMoments:
+    """Return moments whose scatter is a square matrix without negative eigenvalues.
+
+    Products of float32 features leave some of 1e-8 of the largest, which large scales would
+    blow up; the diagonal is raised by as much as it takes, in steps of a hundred.
+    """
+    scatter = np.diag(moments.scatter) if moments.scatter.ndim == 1 else moments.scatter
+    trace = max(float(scatter.trace()), np.finfo(np.float64).tiny)
+    for share in _RAISES:
+        raised = scatter.copy()
+        raised.flat[:: raised.shape[0] + 1] += share * trace
+        try:
+            cho_factor(raised, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        break
+    return replace(moments, scatter=raised)

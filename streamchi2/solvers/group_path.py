@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.solvers.group_lasso import Fit, Groups, fitted, scaled, strongest_alpha
+from streamchi2.solvers.group_lasso import (
+    Fit,
+    Groups,
+    fitted,
+    scaled,
+    strongest_alpha,
+)
 from streamchi2.solvers.ridge import ridge_by_gcv
 from streamchi2.trackers.labelled_moments import RegressionMoments
 
@@ -29,6 +35,8 @@ class Chosen(NamedTuple):
 
 def chosen_by_gcv(moments: RegressionMoments, groups: Groups) -> Chosen:
     r"""Choose groups by the group lasso, and how much to shrink by generalised cross-validation.
+
+    For moments that are :func:`~streamchi2.solvers.group_lasso.definite`.
 
     One alpha cannot do both: strong enough to leave out noise it shrinks the rest too much, and
     what predicts best lets noise in. So the lasso gives relative weights of the groups, and ridge
@@ -96,7 +104,8 @@ def _relaxed(moments: RegressionMoments, groups: Groups, fit: Fit) -> Fit:
 def entry_alphas(moments: RegressionMoments, groups: Groups) -> NDArray[np.float64]:
     """Return the largest alpha at which each group is in, zero where that is below 1e-5.
 
-    In units of the largest; found to a hundredth by walking down from there and bisection.
+    In units of the largest; found to a hundredth by walking down from there and bisection, for
+    moments that are :func:`~streamchi2.solvers.group_lasso.definite`.
 
     Examples
     --------

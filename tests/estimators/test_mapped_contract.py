@@ -48,6 +48,13 @@ NEGATIVE_ROWS = {
         ExpChi2Regressor(32, n_terms=2),
         ExpChi2Regressor(32, n_pca=0.9, penalty="lasso", alpha=0.01, n_terms=2),
         ExpChi2PCA(32, n_pca=5, n_terms=2),
+        ExpChi2Regressor(
+            64,
+            descriptors={"first": slice(0, 1), "rest": slice(1, None)},
+            penalty="group_lasso",
+            alpha=1e-4,
+            n_terms=2,
+        ),
         # Float32 matrix products round by the place of a row, which the checks do not forgive.
         ExpChi2Classifier(16, basis="landmarks", dtype="float64", n_terms=2),
         ExpChi2Regressor(16, basis="landmarks", dtype="float64", n_terms=2),
@@ -104,13 +111,11 @@ def test_weights_count_like_repeated_rows(estimator, answers):
 @each_estimator
 def test_reading_changes_nothing_and_solves_once(estimator, answers, monkeypatch):
     solves = []
-    solve, decompose = solution.least_squares, solution.principal_components
+    solve, decompose = solution.solved, solution.components_of
     monkeypatch.setattr(
-        solution, "least_squares", lambda *a, **k: solves.append("model") or solve(*a, **k)
+        solution, "solved", lambda *a, **k: solves.append("model") or solve(*a, **k)
     )
-    monkeypatch.setattr(
-        solution, "principal_components", lambda *a: solves.append("pca") or decompose(*a)
-    )
+    monkeypatch.setattr(solution, "components_of", lambda *a: solves.append("pca") or decompose(*a))
     model = learnt(estimator, answers, [0, 700])
     before, names = pickle.dumps(model), set(vars(model))
     assert not solves  # learning alone solves nothing
