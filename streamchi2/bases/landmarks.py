@@ -204,6 +204,15 @@ def drawn_landmarks(
     Equal rows are one row of their joint weight, and rows compete in an order of their own: the
     draw depends on which rows there are and how often, not on when they came.
 
+    Notes
+    -----
+    Nothing better than drawing evenly was found: k-means++ in series coordinates, ridge leverage
+    scores and randomly pivoted Cholesky, from twice and four times as many rows as landmarks, moved
+    the accuracy of 250 and 1000 landmarks by -.007 to +.006 on cifar10 (hog, bow), fashion_hog and
+    spambase, with either sign and as little as another draw does.
+
+    Examples
+    --------
     >>> rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
     >>> drawn_landmarks(rows, None, 5, seed=0).toarray()
     array([[1., 0.],
@@ -228,13 +237,13 @@ def kernel_of(
     products: Floats, left_lengths: Floats, right_lengths: Floats, beta: float, dof: float
 ) -> Floats:
     """Return the kernel from inner products and squared lengths; ``products`` is overwritten."""
-    scaled = np.multiply(products, -2.0, out=products)
-    scaled += left_lengths
-    scaled += right_lengths
-    # Half the squared distance is the chi2 distance; rounding must not make it negative.
-    scaled *= scaled.dtype.type(beta / 2.0)
-    np.maximum(scaled, 0.0, out=scaled)
+    # Half the squared distance is the chi2 distance: here minus beta times that.
+    scale, half = products.dtype.type(beta), products.dtype.type(beta / 2.0)
+    scaled = np.multiply(products, scale, out=products)
+    scaled -= half * left_lengths
+    scaled -= half * right_lengths
+    np.minimum(scaled, 0.0, out=scaled)  # rounding must not make a distance negative
     if dof == 2.0:
-        return np.exp(np.negative(scaled, out=scaled), out=scaled)
-    kernel: Floats = gammaincc(scaled.dtype.type(dof / 2.0), scaled)
+        return np.exp(scaled, out=scaled)
+    kernel: Floats = gammaincc(scaled.dtype.type(dof / 2.0), np.negative(scaled, out=scaled))
     return kernel

@@ -44,10 +44,11 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     n_terms
         Coordinates per value, or "auto".
     basis
-        Which frequencies: "orthogonal", "gaussian" or "cosine". "landmarks" are Nyström features
-        instead, over D rows drawn from the first 2D. Until then the rows there are serve, drawn
-        anew at rows 1, 4, 16, 64, ...: a model that follows in a pipeline has to begin again at
-        each of these, while the classifier and the regressor learn the kept rows again.
+        Which frequencies: "orthogonal", "gaussian" or "cosine"; or features that know the data,
+        "subspace" and "landmarks", as in :class:`streamchi2.ExpChi2Sampler`. These are planned on
+        the first D and 2D rows. Until then the rows there are serve, and features change at rows
+        1, 4, 16, 64, ...: a model that follows in a pipeline has to begin again at each of these,
+        while the classifier and the regressor learn the kept rows again.
     n_slots
         Inputs into which the coordinates of all keys are folded by signed hashing. "auto" is
         twice ``n_components`` and at least 1024.

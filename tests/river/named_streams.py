@@ -68,5 +68,6 @@ MODELS = {
     "fading landmark regressor": lambda: ExpChi2Regressor(
         150, basis="landmarks", half_life=130.0, seed=3
     ),
+    "subspace classifier": lambda: ExpChi2Classifier(150, basis="subspace", seed=3),
     "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
 }
