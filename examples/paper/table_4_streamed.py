@@ -44,6 +44,7 @@ def methods(size, seed):
         "Direct, orthogonal": ours(basis="orthogonal"),
         "Direct, orthogonal, calibrated": ours(basis="orthogonal", calibrate="quantile"),
         "Nyström (landmarks)": ours(basis="landmarks"),
+        "Subspace": ours(basis="subspace"),
         "PCA-Chebyshev": ours(3 * size, series="chebyshev", n_pca=size),
         "PCA-VZ": ours(3 * size, series="vz", n_pca=size),
         "PCA-Direct": ours(3 * size, n_pca=size),
