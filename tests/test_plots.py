@@ -1,6 +1,7 @@
 """What the pictures show: the numbers on the lines, the marks, the labels, and the refusals."""
 
 import sys
+from types import SimpleNamespace
 
 import matplotlib as mpl
 
@@ -20,6 +21,7 @@ from streamchi2 import (
     LogHistogram,
     StreamingPCA,
 )
+from streamchi2.adaptive_map import Transport
 from streamchi2.plots import (
     ConvergenceDisplay,
     InputHistogramDisplay,
@@ -158,6 +160,29 @@ def test_progress_marks_re_estimations_and_changes(digits):
     assert drawn == {*display.drift_events, *display.transports}
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert "change found" in names
+
+
+def test_of_several_descriptors_the_one_asked_for_is_drawn(sampler, digits):
+    coarse = ExpChi2Sampler(64, n_terms=2, random_state=0).fit(digits[0][:, ::4][:100])
+    names = ("input_histogram_", "k_", "n_terms_", "transports_")
+    both = SimpleNamespace(
+        **{
+            name: {"fine": getattr(sampler, name), "coarse": getattr(coarse, name)}
+            for name in names
+        }
+    )
+    display = InputHistogramDisplay.from_estimator(both, descriptor="coarse")
+    np.testing.assert_array_equal(display.k, np.sort(coarse.k_))
+    assert ConvergenceDisplay.from_estimator(both, descriptor="coarse").n_terms_in_use == 2
+    with pytest.raises(
+        ValueError, match=r"descriptor must be one of \['fine', 'coarse'\], got None"
+    ):
+        plot_input_histogram(both)
+    with pytest.raises(ValueError, match="descriptor must be None .*, got 'fine'"):
+        plot_convergence(sampler, descriptor="fine")
+    both.transports_ = {"fine": (Transport(256, 0.1),), "coarse": (Transport(1024, 0.1),) * 2}
+    display = ProgressDisplay.from_predictions([1], [1], estimator=both)
+    assert display.transports == (256, 1024)
 
 
 def test_refusals_name_the_argument_and_the_value(sampler, digits):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,11 +35,23 @@ def axes_to_draw_on(ax: Axes | None) -> Axes:
     return ax
 
 
-def reading(estimator: Any, name: str, *, needed_for: str) -> Any:
-    """Return a fitted attribute, or say which one is missing."""
+def reading(estimator: Any, name: str, *, needed_for: str, descriptor: str | None = None) -> Any:
+    """Return a fitted attribute, that of one descriptor where there are several.
+
+    What is missing is named.
+    """
     try:
-        return getattr(estimator, name)
+        found = getattr(estimator, name)
     except AttributeError as error:
         raise TypeError(
             f"estimator must have {name} for {needed_for}, got {type(estimator).__name__}: {error}"
         ) from error
+    if not isinstance(found, Mapping):
+        if descriptor is not None:
+            raise ValueError(
+                f"descriptor must be None for an estimator without several, got {descriptor!r}"
+            )
+        return found
+    if descriptor not in found:
+        raise ValueError(f"descriptor must be one of {list(found)}, got {descriptor!r}")
+    return found[descriptor]

@@ -113,7 +113,14 @@ class ConvergenceDisplay:
         return cls(errors, in_use)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, n_terms: int = 8, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        n_terms: int = 8,
+        descriptor: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw how the series converge on the inputs that a fitted estimator has seen.
 
         Parameters
@@ -122,6 +129,8 @@ class ConvergenceDisplay:
             Fitted; the number of terms that it uses is marked.
         n_terms : int, default=8
             The most terms.
+        descriptor : str, optional
+            Whose inputs, for an estimator with several descriptors.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -129,8 +138,9 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        histogram = reading(estimator, "input_histogram_", needed_for="its inputs")
-        in_use = getattr(estimator, "n_terms_", None)
+        words: dict[str, Any] = {"needed_for": "its inputs", "descriptor": descriptor}
+        histogram = reading(estimator, "input_histogram_", **words)
+        in_use = reading(estimator, "n_terms_", **words)
         return cls.from_histogram(histogram, n_terms, in_use=in_use).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -157,7 +167,9 @@ class ConvergenceDisplay:
         return self
 
 
-def plot_convergence(estimator: Any, *, n_terms: int = 8, ax: Axes | None = None) -> Axes:
+def plot_convergence(
+    estimator: Any, *, n_terms: int = 8, descriptor: str | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw the error of every series against its number of terms, on the inputs seen.
 
     Parameters
@@ -166,6 +178,8 @@ def plot_convergence(estimator: Any, *, n_terms: int = 8, ax: Axes | None = None
         Fitted.
     n_terms : int, default=8
         The most terms.
+    descriptor : str, optional
+        Whose inputs, for an estimator with several descriptors.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -174,6 +188,8 @@ def plot_convergence(estimator: Any, *, n_terms: int = 8, ax: Axes | None = None
     matplotlib Axes
         See :class:`ConvergenceDisplay` for what is on them.
     """
-    drawn = ConvergenceDisplay.from_estimator(estimator, n_terms=n_terms, ax=ax).ax_
+    drawn = ConvergenceDisplay.from_estimator(
+        estimator, n_terms=n_terms, descriptor=descriptor, ax=ax
+    ).ax_
     assert drawn is not None
     return drawn

@@ -80,13 +80,17 @@ class InputHistogramDisplay:
         return cls(edges, density, None if k is None else np.sort(np.asarray(k, dtype=np.float64)))
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, descriptor: str | None = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the inputs that a fitted estimator has seen.
 
         Parameters
         ----------
         estimator : estimator with ``input_histogram_``
             Such as a fitted :class:`~streamchi2.ExpChi2Classifier`.
+        descriptor : str, optional
+            Whose inputs, for an estimator with several descriptors.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -94,8 +98,10 @@ class InputHistogramDisplay:
         -------
         InputHistogramDisplay
         """
-        histogram = reading(estimator, "input_histogram_", needed_for="its inputs")
-        return cls.from_histogram(histogram, getattr(estimator, "k_", None)).plot(ax)
+        words: dict[str, Any] = {"needed_for": "its inputs", "descriptor": descriptor}
+        histogram = reading(estimator, "input_histogram_", **words)
+        k = reading(estimator, "k_", **words) if hasattr(estimator, "k_") else None
+        return cls.from_histogram(histogram, k).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on Axes, or on those of a new figure, and return this display."""
@@ -138,13 +144,17 @@ class InputHistogramDisplay:
         self.error_ax_ = error_ax
 
 
-def plot_input_histogram(estimator: Any, *, ax: Axes | None = None) -> Axes:
+def plot_input_histogram(
+    estimator: Any, *, descriptor: str | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw what a fitted estimator has seen, its landmarks k and the envelope of their error.
 
     Parameters
     ----------
     estimator : estimator with ``input_histogram_``
         Fitted.
+    descriptor : str, optional
+        Whose inputs, for an estimator with several descriptors.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -153,6 +163,6 @@ def plot_input_histogram(estimator: Any, *, ax: Axes | None = None) -> Axes:
     matplotlib Axes
         See :class:`InputHistogramDisplay` for what is on them.
     """
-    drawn = InputHistogramDisplay.from_estimator(estimator, ax=ax).ax_
+    drawn = InputHistogramDisplay.from_estimator(estimator, descriptor=descriptor, ax=ax).ax_
     assert drawn is not None
     return drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -117,7 +118,7 @@ class ProgressDisplay:
             "absolute error" if numbers else "accuracy",
             as_positive_int(window, name="window"),
             start,
-            tuple(event.position for event in getattr(estimator, "transports_", ())),
+            _positions(getattr(estimator, "transports_", ())),
             tuple(event.found_at for event in getattr(estimator, "drift_events_", ())),
         )
 
@@ -212,6 +213,12 @@ class ProgressDisplay:
     def _mark(ax: Axes, positions: tuple[int, ...], label: str, **style: Any) -> None:
         for index, position in enumerate(positions):
             ax.axvline(position, lw=1.2, label=label if index == 0 else None, **style)
+
+
+def _positions(transports: Any) -> tuple[int, ...]:
+    """Return where k was estimated again, for whichever of several descriptors."""
+    several = transports.values() if isinstance(transports, Mapping) else [transports]
+    return tuple(sorted({event.position for events in several for event in events}))
 
 
 def plot_progress(

@@ -53,7 +53,9 @@ class SpectrumDisplay:
     line_: Line2D | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, descriptor: str | None = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the spectrum of a fitted estimator.
 
         Parameters
@@ -61,6 +63,8 @@ class SpectrumDisplay:
         estimator : estimator with ``explained_variance_ratio_``
             :class:`~streamchi2.ExpChi2PCA`, :class:`~streamchi2.StreamingPCA`, a classifier or
             regressor with ``n_pca``, or scikit-learn's ``PCA``; fitted.
+        descriptor : str, optional
+            Whose components, for an estimator with several descriptors.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -68,7 +72,9 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        shares = reading(estimator, "explained_variance_ratio_", needed_for="a spectrum")
+        shares = reading(
+            estimator, "explained_variance_ratio_", needed_for="a spectrum", descriptor=descriptor
+        )
         return cls(np.asarray(shares, dtype=np.float64)).plot(ax)
 
     def enough_for(self, share: float) -> int | None:
@@ -97,13 +103,15 @@ class SpectrumDisplay:
         return self
 
 
-def plot_spectrum(estimator: Any, *, ax: Axes | None = None) -> Axes:
+def plot_spectrum(estimator: Any, *, descriptor: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the share of the variance along each principal component of a fitted estimator.
 
     Parameters
     ----------
     estimator : estimator with ``explained_variance_ratio_``
         Fitted.
+    descriptor : str, optional
+        Whose components, for an estimator with several descriptors.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -112,6 +120,6 @@ def plot_spectrum(estimator: Any, *, ax: Axes | None = None) -> Axes:
     matplotlib Axes
         See :class:`SpectrumDisplay` for what is on them.
     """
-    drawn = SpectrumDisplay.from_estimator(estimator, ax=ax).ax_
+    drawn = SpectrumDisplay.from_estimator(estimator, descriptor=descriptor, ax=ax).ax_
     assert drawn is not None
     return drawn
