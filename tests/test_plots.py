@@ -178,7 +178,7 @@ def test_of_several_descriptors_the_one_asked_for_is_drawn(sampler, digits):
         ValueError, match=r"descriptor must be one of \['fine', 'coarse'\], got None"
     ):
         plot_input_histogram(both)
-    with pytest.raises(ValueError, match="descriptor must be None .*, got 'fine'"):
+    with pytest.raises(ValueError, match=r"descriptor must be None .*, got 'fine'"):
         plot_convergence(sampler, descriptor="fine")
     both.transports_ = {"fine": (Transport(256, 0.1),), "coarse": (Transport(1024, 0.1),) * 2}
     display = ProgressDisplay.from_predictions([1], [1], estimator=both)
