@@ -51,11 +51,18 @@ class Batch:
             row = self.start + (0 if self.given is None else int(np.argmin(self.given)))
             raise ValueError(f"every row must have a target, got none at row {row} of the source")
 
-    def after(self, n_rows: int) -> Self:
-        """Return the batch without its first rows."""
-        parts = (self.rows, self.targets, self.weights, self.given)
-        rows, targets, weights, given = (None if part is None else part[n_rows:] for part in parts)
-        return type(self)(rows, targets, weights, given, self.source, self.start + n_rows)
+    def part(self, start: int, stop: int | None = None) -> Self:
+        """Return some consecutive rows of the batch."""
+        rows, targets, weights, given = (
+            _chosen(part, slice(start, stop))
+            for part in (self.rows, self.targets, self.weights, self.given)
+        )
+        return type(self)(rows, targets, weights, given, self.source, self.start + start)
+
+
+def _chosen(part: Any, chosen: slice) -> Any:
+    # Plain brackets of pandas look up labels where there are some.
+    return None if part is None else getattr(part, "iloc", part)[chosen]
 
 
 class Source(Protocol):
@@ -104,20 +111,21 @@ class IterableSource:
         """Number of rows of a list of batches, else None."""
         if not isinstance(self.iterable, Sequence):
             return None
-        return sum(_as_batch(found, None, 0).n_rows for found in self.iterable)
+        return sum(as_batch(found, None, 0).n_rows for found in self.iterable)
 
     def batches(self, absorbed: Ledger) -> Iterator[Batch]:
         """Return the batches, without the rows at the beginning that have been absorbed."""
         n_absorbed = 0 if self.name is None else absorbed.beginning(self.name)
         position = 0
         for found in self.iterable:
-            batch = _as_batch(found, self.name, position)
+            batch = as_batch(found, self.name, position)
             position += batch.n_rows
             if position > n_absorbed or batch.n_rows == 0:
-                yield batch if batch.start >= n_absorbed else batch.after(n_absorbed - batch.start)
+                yield batch if batch.start >= n_absorbed else batch.part(n_absorbed - batch.start)
 
 
-def _as_batch(found: Any, name: str | None, position: int) -> Batch:
+def as_batch(found: Any, name: str | None, position: int) -> Batch:
+    """Return what an iterable gave, X, (X, y) or (X, y, sample_weight), as a batch."""
     parts = found if isinstance(found, tuple) else (found,)
     if not 1 <= len(parts) <= 3 or parts[0] is None:
         raise ValueError(

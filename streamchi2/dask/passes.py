@@ -1,0 +1,78 @@
+"""What happens to one partition, and how partial results become one: pure functions all.
+
+A task that is run twice, since the worker that held its result was lost, gives the same result
+twice, and the tree of merges takes it once. Nothing is added to anything in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from streamchi2.batch import as_estimator_rows, as_weights
+from streamchi2.ledger import Ledger
+from streamchi2.sources import Batch
+from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.trackers.row_buffer import RowBuffer
+
+State = TypeVar("State")  # an estimator or a stream: something that merges
+
+_BLOCK = 1024  # rows at a time, so that memory does not depend on the partition
+
+
+def head(batch: Batch, start: int, n_rows: int) -> Batch:
+    """Return some rows of a partition, to plan a map on; its place in the ledger is left out."""
+    return replace(batch.part(start, start + n_rows), source=None, start=0)
+
+
+def target_shape(batch: Batch) -> tuple[int, ...] | None:
+    """Return the shape of one target, or None where a partition has none."""
+    return None if batch.targets is None else tuple(np.shape(batch.targets)[1:])
+
+
+def inputs_seen(model: Any, empty: BufferedTracker[Any], batch: Batch) -> BufferedTracker[Any]:
+    """Return what a map has seen of one partition: histogram and sample, no features.
+
+    ``model`` knows the columns, ``empty`` is a stream through its map that has seen nothing.
+    """
+    stream = empty.copy()
+    if batch.n_rows == 0:
+        return stream
+    rows = as_estimator_rows(model, batch.rows, reset=False)
+    weights = as_weights(batch.weights, rows.shape[0])
+    if weights is not None:
+        rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+    for start in range(0, rows.shape[0], _BLOCK):
+        part = slice(start, start + _BLOCK)
+        # Absorbed only: the map must not adapt to one partition.
+        stream.tracker.absorb(rows[part], None if weights is None else weights[part])
+    stream.buffer = RowBuffer(stream.buffer.boundaries, rows.shape[0])
+    stream.ledger = _entry(batch)
+    return stream
+
+
+def learnt(shard: Any, batch: Batch) -> Any:
+    """Return a shard that has learnt one partition, ``shard`` being one that has learnt none."""
+    part = deepcopy(shard)
+    if batch.n_rows == 0:
+        return part
+    part._learn_batch(batch, first=not part.__sklearn_is_fitted__())
+    part._stream.ledger = _entry(batch)
+    return part
+
+
+def merged(parts: Sequence[State]) -> State:
+    """Return what partial results of neighbouring partitions are together, in their order."""
+    total: Any = deepcopy(parts[0])
+    for part in parts[1:]:
+        total.merge(part)
+    return total  # type: ignore[no-any-return]
+
+
+def _entry(batch: Batch) -> Ledger:
+    assert batch.source is not None
+    return Ledger().with_range(batch.source, batch.start, batch.start + 1)

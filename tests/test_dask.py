@@ -1,0 +1,358 @@
+"""Dask: one map, statistics of partitions, one model; and what happens when a worker is lost."""
+
+import logging
+import signal
+import sys
+from itertools import pairwise
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from dask.delayed import delayed
+from distributed import Client, LocalCluster
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mortal_batches import mortal_batch
+from sklearn.base import clone
+
+import streamchi2.dask
+from streamchi2 import (
+    ExpChi2Classifier,
+    ExpChi2PCA,
+    ExpChi2Regressor,
+    ExpChi2Sampler,
+    StreamingPCA,
+    StreamingRidge,
+    StreamingRidgeClassifier,
+)
+from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.map_words import MapWords
+from streamchi2.persistence import dumped, loaded
+
+RANDOM = np.random.default_rng(0)
+N, WIDTH = 1500, 6
+# The rows on which a map is planned are of another kind, so that k has something to adapt to.
+ROWS = np.vstack([RANDOM.dirichlet(np.full(WIDTH, c), n) for c, n in ((50.0, 100), (0.3, 1400))])
+LABELS = np.array(["ham", "spam", "eggs"])[np.argmax(ROWS[:, :3], axis=1)]
+NUMBERS = np.sin(6 * ROWS[:, 0]) + ROWS[:, 1]
+
+# Moments are sums of n products of float32 blocks, accumulated in float64: sums in another order
+# differ by the rounding of features, 6e-8, times the condition of the ridge system, about
+# n / alpha = 1.5e3 with the penalty below.
+RTOL, ATOL = 1e-3, 1e-4
+LEARNERS = {
+    "classifier": (ExpChi2Classifier(16, alpha=1.0, random_state=0), LABELS),
+    "pca classifier": (ExpChi2Classifier(16, n_pca=8, alpha=1.0, random_state=0), LABELS),
+    "landmark classifier": (
+        ExpChi2Classifier(40, basis="landmarks", alpha=1.0, random_state=0),
+        LABELS,
+    ),
+    "descriptor classifier": (
+        ExpChi2Classifier(
+            16,
+            descriptors={"left": slice(0, 3), "right": slice(3, 6)},
+            alpha=1.0,
+            random_state=0,
+        ),
+        LABELS,
+    ),
+    "regressor": (ExpChi2Regressor(16, alpha=1.0, random_state=0), NUMBERS),
+    "regressor of two": (
+        ExpChi2Regressor(16, alpha=1.0, random_state=0),
+        np.column_stack([NUMBERS, -NUMBERS]),
+    ),
+    "ridge": (StreamingRidge(), NUMBERS),
+    "ridge classifier": (StreamingRidgeClassifier(), LABELS),
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def delayed_batches(*ends, targets=LABELS, unlabelled=()):
+    """The rows cut at some positions, some parts without targets."""
+    cuts = [0, *ends, N]
+    parts = [slice(start, stop) for start, stop in pairwise(cuts)]
+    return [
+        delayed((ROWS[part], None if number in unlabelled else targets[part]), traverse=False)
+        for number, part in enumerate(parts)
+    ]
+
+
+def answers(model):
+    for name in ("decision_function", "predict", "transform"):
+        if hasattr(model, name):
+            return getattr(model, name)(ROWS[::10])
+    raise AssertionError(model)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_without_adaptation_it_equals_the_fit_of_one_machine(name):
+    model, targets = LEARNERS[name]
+    if "adapt" in model.get_params():
+        model = clone(model).set_params(adapt=False)
+    alone = clone(model).fit(ROWS, targets)
+    parts = delayed_batches(0, 30, 700, 710, 1500, targets=targets)  # two of them empty
+    together = streamchi2.dask.fit(clone(model), parts)
+    assert together.n_samples_seen_ == N
+    np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
+    if isinstance(model, MapWords):
+        assert together._recipe == alone._recipe
+        assert together.input_histogram_ == alone.input_histogram_
+
+
+@settings(max_examples=6)
+@given(st.lists(st.integers(0, N), max_size=6), st.sets(st.integers(0, 6)))
+def test_moments_are_those_of_all_rows_under_the_final_map(ends, unlabelled):
+    parts = delayed_batches(*sorted(ends), unlabelled=unlabelled)
+    model = ExpChi2Classifier(16, n_terms=2, n_pca=10, random_state=0)
+    model = streamchi2.dask.fit(model, parts, fan_in=2)
+    features = model._recipe.transform(ROWS).astype(np.float64)
+    cuts = [0, *sorted(ends), N]
+    owner = np.repeat(np.arange(len(parts)), np.diff(cuts))
+    known = ~np.isin(owner, list(unlabelled))
+    moments = model._stream.snapshot()
+    # Entries are means of n products of numbers below 1 in size, each rounded to float32.
+    found, expected = moments.feature_moments(), features
+    np.testing.assert_allclose(found.mean, expected.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(found.scatter() / N, _scatter(expected) / N, atol=1e-6)
+    found, expected = moments.labelled.features, features[known]
+    assert found.weight == known.sum()
+    if known.any():
+        np.testing.assert_allclose(found.scatter() / N, _scatter(expected) / N, atol=1e-6)
+
+
+def _scatter(features):
+    centred = features - features.mean(axis=0)
+    return centred.T @ centred
+
+
+def test_k_is_estimated_once_from_the_histogram_of_all_rows():
+    model = ExpChi2Classifier(64, n_terms=2, beta=1.0, random_state=0)
+    together = streamchi2.dask.fit(clone(model), delayed_batches(100, 900))
+    assert [transport.position for transport in together.transports_] == [N]
+    map_of_all = clone(model).fit(ROWS[:64], LABELS[:64])._stream.tracker.map
+    map_of_all.absorb(ROWS[64:])
+    map_of_all.reestimate()
+    assert together._recipe == map_of_all.recipe
+    # One machine estimates k on its way. Both moved from the same first coordinates by the
+    # residuals they report, which are relative to coordinates of length 1; with beta = 1
+    # features move as far as coordinates do.
+    alone = clone(model).fit(ROWS, LABELS)
+    moved = together._recipe.transform(ROWS) - alone._recipe.transform(ROWS)
+    distance = np.sqrt(np.mean(np.sum(moved**2, axis=1)))
+    assert 0.0 < distance < alone.transport_residual_ + together.transport_residual_
+    assert together.adapt
+    assert together.partial_fit(ROWS[:600], LABELS[:600]).n_samples_seen_ == N + 600
+
+
+def test_every_descriptor_has_its_k_from_all_rows():
+    model = ExpChi2Classifier(
+        300,
+        descriptors={"some": [0, 1, 2, 3], "others": [5, 4, 3]},
+        n_terms=2,
+        beta=1.0,
+        random_state=0,
+    )
+    model = streamchi2.dask.fit(model, delayed_batches(100, 900))
+    positions = [transport.position for transport in model.transports_["some"]]
+    assert positions == [N]
+    features = model._recipe.transform(ROWS).astype(np.float64)
+    moments = model._stream.snapshot().feature_moments()
+    np.testing.assert_allclose(moments.scatter() / N, _scatter(features) / N, atol=1e-6)
+    assert model.partial_fit(ROWS[:600], LABELS[:600]).n_samples_seen_ == N + 600
+
+
+def test_it_goes_on_streaming_and_can_be_saved():
+    model = streamchi2.dask.fit(ExpChi2Classifier(16, random_state=0), delayed_batches(100, 900))
+    twin = loaded(dumped(model))
+    for start in range(0, N, 500):
+        for side in (model, twin):
+            side.partial_fit(ROWS[start : start + 500], LABELS[start : start + 500])
+    assert dumped(model) == dumped(twin)
+    assert model.n_samples_seen_ == 2 * N
+
+
+@pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2PCA, StreamingPCA])
+def test_transformers_are_fitted_too(kind):
+    parameters = {} if kind is StreamingPCA else {"random_state": 0, "adapt": False}
+    model = kind(5, **parameters)
+    alone = clone(model).fit(ROWS)
+    together = streamchi2.dask.fit(clone(model), da.from_array(ROWS, chunks=(400, 2)))
+    if kind is ExpChi2Sampler:
+        np.testing.assert_array_equal(together.transform(ROWS), alone.transform(ROWS))
+        assert together.input_histogram_ == alone.input_histogram_
+        assert together.kernel_error().rms < 1
+    else:
+        # Signs of components are free, the space they span is not.
+        spans = [side.components_.T @ side.components_ for side in (together, alone)]
+        np.testing.assert_allclose(spans[0], spans[1], atol=1e-4)
+
+
+def test_arrays_frames_and_delayed_batches_give_one_model():
+    model = ExpChi2Regressor(16, random_state=0)
+    chunks = (400, 400, 400, 300)
+    ends = np.cumsum(chunks)[:-1]
+    expected = streamchi2.dask.fit(clone(model), delayed_batches(*ends, targets=NUMBERS))
+    rows, numbers = da.from_array(ROWS, chunks=(chunks, 3)), da.from_array(NUMBERS, chunks=700)
+    frame = dd.from_map(
+        lambda start: pd.DataFrame(ROWS[start : start + 400], columns=list("abcdef")),
+        [0, 400, 800, 1200],
+    )
+    series = dd.from_map(lambda start: pd.Series(NUMBERS[start : start + 400]), [0, 400, 800, 1200])
+    for X, y in (
+        (rows, numbers),
+        (frame, series),
+        (
+            [delayed(ROWS[e - n : e]) for e, n in zip(np.cumsum(chunks), chunks, strict=True)],
+            [delayed(NUMBERS[e - n : e]) for e, n in zip(np.cumsum(chunks), chunks, strict=True)],
+        ),
+    ):
+        found = streamchi2.dask.fit(clone(model), X, y)
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        assert list(found.absorbed_.values()) == [((0, 4),)]
+        again = streamchi2.dask.fit(clone(model), X, y)
+        with pytest.raises(StateMismatchError, match="0 to 4 of "):
+            again.merge(found)
+
+
+def test_weights_count_and_rows_of_weight_zero_do_not():
+    weights = np.tile([0.0, 1.0, 2.0], N // 3)
+    weights[:90] = 0.0
+    model = ExpChi2Classifier(16, alpha=1.0, adapt=False, random_state=0)
+    parts = [delayed((ROWS[s], LABELS[s], weights[s])) for s in (slice(0, 95), slice(95, N))]
+    together = streamchi2.dask.fit(clone(model), parts)
+    alone = clone(model).fit(ROWS, LABELS, sample_weight=weights)
+    assert together._recipe == alone._recipe
+    np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
+
+
+def test_a_regressor_may_begin_with_partitions_without_targets():
+    model = ExpChi2Regressor(16, n_pca=8, alpha=1.0, adapt=False, random_state=0)
+    parts = delayed_batches(100, 400, targets=NUMBERS, unlabelled=(0,))
+    together = streamchi2.dask.fit(clone(model), parts)
+    columns = {str(column): ROWS[:, column] for column in range(WIDTH)}
+    table = pa.table(columns | {"y": pa.array(NUMBERS, mask=np.arange(N) < 100)})
+    alone = clone(model).fit_stream(table, target="y")
+    del alone.feature_names_in_
+    np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
+
+
+REFUSALS = {
+    "another estimator": (
+        lambda: streamchi2.dask.fit(object(), [delayed(ROWS)]),
+        TypeError,
+        "one of this library",
+    ),
+    "half_life": (
+        lambda: streamchi2.dask.fit(ExpChi2Sampler(8, half_life=9.0), [delayed(ROWS)]),
+        ValueError,
+        "half_life must be None",
+    ),
+    "an array of numpy": (
+        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), ROWS),
+        TypeError,
+        "X must be a Dask array",
+    ),
+    "targets of numpy": (
+        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS), LABELS),
+        TypeError,
+        "y must be a Dask array",
+    ),
+    "no targets": (
+        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS)),
+        ValueError,
+        "y must hold the targets",
+    ),
+    "no targets anywhere": (
+        lambda: streamchi2.dask.fit(ExpChi2Regressor(8), [delayed(ROWS)]),
+        ValueError,
+        "targets in some partition",
+    ),
+    "targets twice": (
+        lambda: streamchi2.dask.fit(
+            ExpChi2Regressor(8), [delayed((ROWS, NUMBERS))], [delayed(NUMBERS)]
+        ),
+        ValueError,
+        "got both in partition 0",
+    ),
+    "other partitions": (
+        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), [delayed(ROWS)], []),
+        ValueError,
+        "got 0 of y for 1 of X",
+    ),
+    "no partitions": (
+        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), []),
+        ValueError,
+        "at least one partition",
+    ),
+    "no rows": (
+        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS[:0])]),
+        ValueError,
+        "at least one row",
+    ),
+    "fan_in": (
+        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS)], fan_in=1),
+        ValueError,
+        "fan_in must be at least 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_cannot_be_fitted_is_refused(case):
+    call, error, message = REFUSALS[case]
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_refused_partition_leaves_the_estimator_as_it_was():
+    model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:90], LABELS[:90])
+    before = dumped(model)
+    with pytest.raises(ValueError, match="Negative values"):
+        streamchi2.dask.fit(model, [delayed((ROWS, LABELS)), delayed((-ROWS, LABELS))])
+    assert dumped(model) == before
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "streamchi2.dask")
+    monkeypatch.setitem(sys.modules, "dask.delayed", None)
+    with pytest.raises(ImportError, match=r"streamchi2\[dask\]"):
+        import streamchi2.dask  # noqa: F401
+    monkeypatch.undo()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_a_worker_killed_during_the_statistics_changes_nothing(tmp_path):
+    model = ExpChi2Classifier(32, random_state=0)
+    batches = [delayed(mortal_batch)(number) for number in range(6)]
+    undisturbed = streamchi2.dask.fit(clone(model), batches)
+    mortal = [
+        delayed(mortal_batch)(number, str(tmp_path), dask_key_name=batch.key)
+        for number, batch in enumerate(batches)
+    ]
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+        dask.config.set(scheduler=client),
+    ):
+        for nanny in cluster.workers.values():
+            nanny.auto_restart = False  # one worker will do, and starting another takes seconds
+        survived = streamchi2.dask.fit(clone(model), mortal)
+        assert len(client.scheduler_info()["workers"]) == 1
+    # Read for the histogram, for the statistics, and once more since that worker was lost.
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["0", "1", "2"]
+    assert dumped(survived) == dumped(undisturbed)
