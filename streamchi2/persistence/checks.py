@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from streamchi2.bases import LandmarkBasis, OrthogonalBasis, SubspaceBasis
 from streamchi2.bases.chosen_rows import same_rows
 from streamchi2.errors import FormatError
+from streamchi2.map_plan import BASES
 
 Values = dict[str, Any]
 
+# Where all rows are equal there is no subspace, and frequencies are orthogonal.
+_KINDS: dict[str, Any] = {
+    "landmarks": LandmarkBasis,
+    "subspace": (SubspaceBasis, OrthogonalBasis),
+    **BASES,
+}
 _OCTAVES = 2047  # exponents of a float64, subnormal ones included
 _ROUNDING = 1e-6  # of sums that were taken in another order
 
@@ -165,8 +173,9 @@ def planned_rules(settings: Any, recipe: Any) -> None:
     basis, slots = recipe.basis, recipe.slots
     planned = (settings.n_components, settings.dof, settings.dtype)
     same_seed = getattr(basis, "seed", settings.seed) == settings.seed  # landmarks have none
+    same_kind = isinstance(basis, _KINDS[settings.basis])
     require(
-        (basis.n_components, basis.dof, recipe.dtype) == planned and same_seed,
+        (basis.n_components, basis.dof, recipe.dtype) == planned and same_seed and same_kind,
         "the map must be one that the settings give",
     )
     landmarks, chosen = getattr(basis, "landmarks", None), settings.landmarks

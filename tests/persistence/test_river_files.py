@@ -127,7 +127,7 @@ FORGERIES = {
     "refresher.alpha": (-1.0, "alpha"),
     "provisional": (None, "one map must be in force"),
     "tracker.map.settings.n_features": (5, "named rows|columns|width"),
-    "tracker.map.settings.basis": ("landmarks", "basis or slots unknown"),
+    "tracker.map.settings.basis": ("landmarks", "the map must be one that the settings give"),
     "tracker.map.settings.seed": (1, "seed"),
 }
 
