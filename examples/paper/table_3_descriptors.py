@@ -18,7 +18,7 @@ from methods import (
 )
 from results import ANY, Results, arguments, bar
 
-from streamchi2 import chi2_distance
+from streamchi2 import ExpChi2Classifier, chi2_distance
 from streamchi2.bases import OrthogonalBasis
 
 SETS = ("three hog", "three colour", "three bow")
@@ -58,6 +58,7 @@ def one_seed(results, draws, size, seed):
     ]
     results.add("Nyström", size, ridge_accuracy(side_by_side(parts), rows))
     beyond(results, draws, size, betas, seed)
+    in_one_estimator(results, draws, size, seed)
     exact(results, rows, within, between, betas)
 
 
@@ -85,6 +86,24 @@ def beyond(results, draws, size, betas, seed):
         name = f"{what.removeprefix('three ')} alone: Direct, refined, orthogonal"
         results.add(name, size, ridge_accuracy(parts[-1], rows))
     results.add("Direct, refined, orthogonal", size, ridge_accuracy(side_by_side(parts), rows))
+
+
+def in_one_estimator(results, draws, size, seed):
+    """Add what one line of a user gives: the descriptors side by side in X, in one classifier."""
+    rows, stops = draws[0], np.cumsum([one.train.shape[1] for one in draws])
+    columns = {
+        what: slice(int(stop) - one.train.shape[1], int(stop))
+        for what, one, stop in zip(SETS, draws, stops, strict=True)
+    }
+    train, test = side_by_side([(one.train, one.test) for one in draws])
+    for name, words in {
+        "descriptors=": {},
+        "descriptors=, landmarks": {"basis": "landmarks"},
+        "descriptors=, landmarks, group lasso": {"basis": "landmarks", "penalty": "group_lasso"},
+    }.items():
+        model = ExpChi2Classifier(3 * size, descriptors=columns, random_state=seed, **words)
+        accuracy = model.fit(train, rows.labels).score(test, rows.test_labels)
+        results.add(name, size, accuracy)
 
 
 def exact(results, rows, within, between, betas):
