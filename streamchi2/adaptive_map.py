@@ -103,6 +103,11 @@ class AdaptiveMap:
         self.transports: tuple[Transport, ...] = ()
 
     @property
+    def n_components(self) -> int:
+        """Number of features D."""
+        return self.settings.n_components
+
+    @property
     def schedule(self) -> Schedule:
         """When blocks end and when the series is fitted again."""
         return Schedule(self.settings.half_life, self.settings.first_rows)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,6 @@ from streamchi2.counter_hash import mixed_bits
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings
-
-Found = TypeVar("Found")
 
 
 def descriptor_seed(seed: int, place: int) -> int:
@@ -139,6 +136,11 @@ class JointMap:
         return JointRecipe(self.settings.names, self.settings.columns, maps)
 
     @property
+    def n_components(self) -> int:
+        """Number of features of all descriptors together."""
+        return self.settings.n_components
+
+    @property
     def schedule(self) -> Schedule:
         """When blocks end and when all series are fitted again."""
         return Schedule(self.settings.half_life, self.settings.first_rows)
@@ -197,28 +199,6 @@ def read(rows: Rows, columns: tuple[int, ...]) -> Rows:
     if isinstance(chosen, sparse.csr_array):
         chosen.sort_indices()  # sparse rows are canonical from the door on
     return chosen
-
-
-def each_map(state: AdaptiveMap | JointMap, look: Callable[[AdaptiveMap], Found]) -> Any:
-    """Return what is read of a map, or of each descriptor's under its name."""
-    if isinstance(state, AdaptiveMap):
-        return look(state)
-    pairs = zip(state.settings.names, state.parts, strict=True)
-    return {name: look(part) for name, part in pairs}
-
-
-def each_recipe(recipe: FeatureMap | JointRecipe, look: Callable[[FeatureMap], Found]) -> Any:
-    """Return what is read of a recipe, or of each descriptor's under its name."""
-    if isinstance(recipe, FeatureMap):
-        return look(recipe)
-    return {name: look(part) for name, part in zip(recipe.names, recipe.maps, strict=True)}
-
-
-def sizes_of(recipe: FeatureMap | JointRecipe) -> tuple[int, ...]:
-    """Return the number of features of each descriptor; one number without descriptors."""
-    if isinstance(recipe, FeatureMap):
-        return (recipe.n_components,)
-    return tuple(part.n_components for part in recipe.maps)
 
 
 def map_of(settings: MapSettings | JointSettings) -> AdaptiveMap | JointMap:

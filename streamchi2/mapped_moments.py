@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.adaptive_map import AdaptiveMap
+from streamchi2.any_map import AnyMap, AnyRecipe, sizes_of
 from streamchi2.batch import Floats, Rows
-from streamchi2.feature_map import FeatureMap
-from streamchi2.joint_map import JointMap, JointRecipe
+from streamchi2.joint_map import JointRecipe
+from streamchi2.projected_map import ProjectedRecipe
+from streamchi2.trackers.block_moments import BlockMoments
 from streamchi2.trackers.centred_block import faded_weights, fading
 from streamchi2.trackers.class_moments import ClassMoments
 from streamchi2.trackers.labelled_moments import TargetMoments
@@ -32,8 +33,8 @@ class MappedMoments:
 
     Parameters
     ----------
-    adaptive : AdaptiveMap or JointMap
-        The map, empty; the second where there are several descriptors.
+    adaptive : AdaptiveMap, JointMap or ProjectedMap
+        The map, empty; the others where there are several descriptors.
     labelled : ClassMoments, TargetMoments or None
         An empty tracker for rows with targets; None where there are none.
     n_jobs : int or None, default=None
@@ -42,14 +43,14 @@ class MappedMoments:
 
     def __init__(
         self,
-        adaptive: AdaptiveMap | JointMap,
+        adaptive: AnyMap,
         labelled: ClassMoments | TargetMoments | None,
         n_jobs: int | None = None,
     ) -> None:
         settings = adaptive.settings
         self.map: Any = adaptive
         self.labelled = labelled
-        self.unlabelled: Moments | None = None  # a D x D matrix, made when it is needed
+        self.unlabelled: Moments | BlockMoments | None = None  # large, made when it is needed
         self.sample: Reservoir | None = None
         if isinstance(labelled, ClassMoments):
             # Another seed than the audit's, or both would keep the same rows.
@@ -89,9 +90,10 @@ class MappedMoments:
         if known.any():
             assert targets is not None
             self._learn(_chosen(features, known), targets[known], _chosen(present, known))
-        if not known.all():
+        # Components that are known need no rows without targets.
+        if not known.all() and not isinstance(recipe, ProjectedRecipe):
             if self.unlabelled is None:
-                self.unlabelled = Moments(recipe.n_components)
+                self.unlabelled = _no_rows(recipe)
             self.unlabelled.update(_chosen(features, ~known), weights=_chosen(present, ~known))
         self.map, self.sample = adaptive, sample
         return self
@@ -105,16 +107,22 @@ class MappedMoments:
             assert self.labelled is not None
             self.labelled.update(features, targets, weights=weights)
 
-    def feature_moments(self) -> Moments:
+    def feature_moments(self) -> Moments | BlockMoments:
         """Return the moments of all features, with and without targets."""
-        parts = [] if self.labelled is None else [self.labelled.features]
-        parts += [] if self.unlabelled is None else [self.unlabelled]
-        return parts[0] if len(parts) == 1 else pooled(*parts)
+        rest = self.unlabelled
+        if self.labelled is None:
+            assert rest is not None
+            return rest
+        if rest is None:
+            return self.labelled.features
+        if isinstance(rest, BlockMoments):
+            return rest.pooled(self.labelled.features)
+        return pooled(self.labelled.features, rest)
 
     @property
-    def recipe(self) -> FeatureMap | JointRecipe:
+    def recipe(self) -> AnyRecipe:
         """The map under which the rows seen were learnt."""
-        recipe: FeatureMap | JointRecipe = self.map.recipe
+        recipe: AnyRecipe = self.map.recipe
         assert recipe is not None
         return recipe
 
@@ -136,9 +144,8 @@ class MappedMoments:
             self.sample.merge(other.sample)
         if other.unlabelled is not None:
             mine = self.unlabelled
-            self.unlabelled = (
-                other.unlabelled.copy() if mine is None else mine.merge(other.unlabelled)
-            )
+            rest: Any = other.unlabelled
+            self.unlabelled = rest.copy() if mine is None else mine.merge(rest)
         return self
 
     def forget_moments(self) -> None:
@@ -153,6 +160,13 @@ class MappedMoments:
         copies = {name: None if part is None else part.copy() for name, part in copies.items()}
         twin.__dict__.update(self.__dict__, **copies)
         return twin
+
+
+def _no_rows(recipe: AnyRecipe) -> Moments | BlockMoments:
+    # Principal components are those of each descriptor: nothing between two is needed.
+    if isinstance(recipe, JointRecipe):
+        return BlockMoments.of_sizes(sizes_of(recipe))
+    return Moments(recipe.n_components)
 
 
 def with_labels(labels: NDArray[Any], given: NDArray[np.bool_] | None = None) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.batch import as_choice
 from streamchi2.estimators.known_classes import KnownClasses
-from streamchi2.estimators.learner import MappedRegression
+from streamchi2.estimators.mapped_regression import MappedRegression
 from streamchi2.estimators.solution import LearnerWords, Solution
 from streamchi2.mapped_moments import MappedMoments, with_labels, without_labels
 from streamchi2.sources import Batch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.any_map import AnyRecipe
 from streamchi2.batch import Floats, Rows, as_estimator_rows, check_named_alike, columns_of
 from streamchi2.estimators.descriptor_columns import (
     names_of,
@@ -19,14 +19,13 @@ from streamchi2.estimators.descriptor_columns import (
     same_descriptors,
 )
 from streamchi2.estimators.joint_words import joint_settings, n_pca_of_each
-from streamchi2.estimators.linear_words import checked_words
 from streamchi2.estimators.map_words import MapWords, landmarks_differ
-from streamchi2.estimators.solution import LearnerWords, Learnt, Solution
+from streamchi2.estimators.solution import LearnerWords, Solution
 from streamchi2.estimators.stream_learner import StreamLearner
-from streamchi2.feature_map import FeatureMap
-from streamchi2.joint_map import JointRecipe, JointSettings
+from streamchi2.joint_map import JointSettings
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
+from streamchi2.projected_map import ProjectedMap, ProjectedRecipe
 from streamchi2.row_blocks import n_workers
 from streamchi2.solvers.principal import check_n_pca
 from streamchi2.trackers.buffered_tracker import BufferedTracker
@@ -43,6 +42,7 @@ class MappedLearner(MapWords, StreamLearner):
     landmarks: Any
     _solution: Solution
     _stream: BufferedTracker[MappedMoments]
+    _planned: ProjectedMap | None = None  # a map to begin with, in a second pass
     _drops_weightless = True
 
     @property
@@ -119,8 +119,8 @@ class MappedLearner(MapWords, StreamLearner):
             rows, weights = rows[heavy], weights[heavy]
             targets = None if targets is None else targets[heavy]
         if first:
-            adaptive = self._first_map(int(rows.shape[1]), X)
-            learnt = None if labelled is None else labelled(adaptive.settings.n_components)
+            adaptive = self._planned or self._first_map(int(rows.shape[1]), X)
+            learnt = None if labelled is None else labelled(adaptive.n_components)
             tracker = MappedMoments(adaptive, learnt)
             stream = BufferedTracker(tracker, tracker.map.schedule.boundaries())
         else:
@@ -128,7 +128,7 @@ class MappedLearner(MapWords, StreamLearner):
         stream.tracker.n_jobs = self.n_jobs
         return self._absorbed(stream, rows, targets, weights, first=X if first else None, **words)
 
-    def _features(self, X: Any, recipe: FeatureMap | JointRecipe) -> Floats:
+    def _features(self, X: Any, recipe: AnyRecipe) -> Floats:
         rows = as_estimator_rows(self, X, reset=False)
         return recipe.transform(rows, n_jobs=self.n_jobs)
 
@@ -183,6 +183,9 @@ class MappedLearner(MapWords, StreamLearner):
         """
         check_is_fitted(self)
         solution = self._solution
+        if isinstance(recipe := solution.recipe, ProjectedRecipe):
+            shares = recipe.projection.variance_shares
+            return dict(zip(recipe.joint.names, shares, strict=True))
         if solution.words.n_pca is None:
             raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
         return solution.components.named(solution.components.variance_shares)
@@ -192,100 +195,6 @@ class MappedLearner(MapWords, StreamLearner):
         tags.input_tags.positive_only = True
         tags.input_tags.sparse = True
         return tags
-
-
-class MappedRegression(MappedLearner):
-    """A mapped learner whose model is penalised least squares on targets of some kind."""
-
-    def __init__(
-        self,
-        n_components: int | Mapping[str, int] = 1024,
-        *,
-        descriptors: Mapping[str, Any] | None = None,
-        n_pca: Any = None,
-        alpha: float | str = "gcv",
-        penalty: str = "ridge",
-        l1_ratio: float = 0.5,
-        beta: Any = "auto",
-        dof: float = 2,
-        series: str = "direct",
-        n_terms: Any = "auto",
-        basis: str = "orthogonal",
-        landmarks: Any = None,
-        n_slots: int | str | None = "auto",
-        adapt: bool = True,
-        half_life: float | None = None,
-        dtype: str = "float32",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.descriptors = descriptors
-        self.n_pca = n_pca
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.beta = beta
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.basis = basis
-        self.landmarks = landmarks
-        self.n_slots = n_slots
-        self.adapt = adapt
-        self.half_life = half_life
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _learner_words(self) -> LearnerWords:
-        grouped = self.descriptors is not None
-        if self.penalty == "group_lasso" and not grouped:
-            raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
-        linear = checked_words(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
-        return replace(super()._learner_words(), linear=linear)
-
-    @property
-    def _learnt(self) -> Learnt:
-        check_is_fitted(self)
-        return self._solution.learnt
-
-    @property
-    def alpha_(self) -> float:
-        """The penalty in use."""
-        return self._learnt.model.alpha
-
-    @property
-    def descriptor_path_(self) -> dict[str, float]:
-        """The largest alpha of a group lasso at which each descriptor is in, in that order.
-
-        Found to a hundredth, whatever the penalty in use; zero where it is below 1e-5 of the
-        largest. A handful of factorisations of the scatter for each descriptor.
-        """
-        solution, columns = self._solved(), self.descriptor_columns_
-        pairs = zip(columns, solution.entries.tolist(), strict=True)
-        return dict(sorted(pairs, key=lambda pair: -pair[1]))
-
-    @property
-    def descriptor_weights_(self) -> dict[str, float]:
-        r"""With ``penalty="group_lasso"``: the weight of each kernel, zero for one left out.
-
-        The model is that of ridge regression, penalty one, with the kernel
-        :math:`\sum_g d_g k_g` of these weights.
-        """
-        scales = self._learnt.scales
-        if scales is None:
-            raise AttributeError("descriptor_weights_ needs penalty='group_lasso' and alpha > 0")
-        return dict(zip(self.descriptor_columns_, scales.tolist(), strict=True))
-
-    def _solved(self) -> Solution:
-        """Return one solution, so that all parts of an answer belong together."""
-        check_is_fitted(self)
-        return self._solution
-
-    def _scores(self, learnt: Learnt, X: Any) -> NDArray[np.float64]:
-        # In float64, so that coefficients which differ by rounding give scores that do.
-        return learnt.model.scores(self._features(X, learnt.recipe).astype(np.float64, copy=False))
 
 
 def _empty_like(

@@ -13,10 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap
+from streamchi2.any_map import AnyMap, AnyRecipe, each_map, each_recipe
 from streamchi2.bases import ChosenRows, LandmarkBasis
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
-from streamchi2.joint_map import JointMap, JointRecipe, JointSettings, each_map, each_recipe, map_of
+from streamchi2.joint_map import JointSettings, map_of
 from streamchi2.map_plan import MapSettings
 from streamchi2.series import DirectSeries
 from streamchi2.trackers.buffered_tracker import BufferedTracker
@@ -32,12 +33,12 @@ class MapWords:
     n_features_in_: int
 
     @property
-    def _map(self) -> AdaptiveMap | JointMap:
+    def _map(self) -> AnyMap:
         check_is_fitted(self)
         return self._reading.state
 
     @property
-    def _recipe(self) -> FeatureMap | JointRecipe:
+    def _recipe(self) -> AnyRecipe:
         check_is_fitted(self)
         return self._reading.recipe
 

@@ -12,19 +12,25 @@ from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.group_lasso import definite, group_scales, scaled
 from streamchi2.solvers.group_path import chosen_by_gcv
 from streamchi2.solvers.least_squares import least_squares
-from streamchi2.solvers.linear_model import LinearModel, linear_model
+from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
 from streamchi2.trackers.labelled_moments import RegressionMoments
 
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """Moments of the features, and of the coordinates that the solver sees."""
+    """Moments of the coordinates that the solver sees, and the way there from the features."""
 
-    features: RegressionMoments
-    moments: RegressionMoments  # of the coordinates; the same without any projection
-    vectors: BlockVectors | None  # from the features to the coordinates
+    moments: RegressionMoments  # of the coordinates
+    vectors: BlockVectors | None  # from the features to the coordinates; None where they are one
     groups: tuple[slice, ...]  # the coordinates of each descriptor
+    centre: NDArray[np.float64]  # mean of the features, about which scores are taken
+    origin: NDArray[np.float64] | None = None  # features whose coordinates are zero
+
+    def coordinates(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coordinates of features."""
+        shifted = features if self.origin is None else features - self.origin
+        return shifted if self.vectors is None else self.vectors.coordinates(shifted)
 
     def scaled(self, scales: NDArray[np.float64]) -> Posed:
         """Return the regression with the coordinates of each descriptor times a root."""
@@ -72,4 +78,7 @@ def solved(posed: Posed, words: LinearWords) -> Solved:
 def _on_features(posed: Posed, inner: LinearModel, alpha: float) -> LinearModel:
     if posed.vectors is None:
         return inner
-    return linear_model(posed.features, posed.vectors.expanded(inner.coef), alpha)
+    coef, intercept = posed.vectors.expanded(inner.coef), inner.intercept
+    if posed.origin is not None:
+        intercept = intercept - posed.origin @ coef
+    return LinearModel(coef, intercept, posed.centre, alpha)

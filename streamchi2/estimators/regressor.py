@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.learner import MappedRegression
+from streamchi2.estimators.mapped_regression import MappedRegression
 from streamchi2.sources import Batch
 from streamchi2.targets import as_numbers, refuse_huge
 from streamchi2.trackers.labelled_moments import TargetMoments

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from streamchi2.adaptive_map import AdaptiveMap
+from streamchi2.any_map import AnyMap, AnyRecipe, each_recipe, sizes_of
 from streamchi2.estimators.linear_words import LinearWords
 from streamchi2.estimators.posed_regression import Posed, solved
 from streamchi2.feature_map import FeatureMap
-from streamchi2.joint_map import JointMap, JointRecipe, sizes_of
 from streamchi2.mapped_moments import MappedMoments
+from streamchi2.projected_map import ProjectedRecipe
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,
@@ -35,6 +35,7 @@ from streamchi2.solvers.group_lasso import definite
 from streamchi2.solvers.group_path import entry_alphas
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
+from streamchi2.trackers.block_moments import BlockMoments
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 from streamchi2.trackers.class_moments import ClassMoments
 from streamchi2.trackers.moments import Moments
@@ -57,7 +58,7 @@ class Components:
     Each descriptor has eigenpairs of its own; without descriptors there is one tuple of pairs.
     """
 
-    recipe: FeatureMap | JointRecipe
+    recipe: AnyRecipe
     mean: NDArray[np.float64]  # (D,)
     pairs: tuple[Eigenpairs, ...]
     variance_shares: tuple[NDArray[np.float64], ...]
@@ -72,14 +73,15 @@ class Components:
         """Return what there is for each descriptor under its name, or the only one as it is."""
         if isinstance(self.recipe, FeatureMap):
             return values[0]
-        return dict(zip(self.recipe.names, values, strict=True))
+        names = each_recipe(self.recipe, lambda recipe: None)
+        return dict(zip(names, values, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
     """A model on the features of a map; ``classes`` are the labels of its outputs, if any."""
 
-    recipe: FeatureMap | JointRecipe
+    recipe: AnyRecipe
     model: LinearModel
     classes: NDArray[Any] | None
     scales: NDArray[np.float64] | None = None  # of the descriptors, by group lasso
@@ -119,17 +121,17 @@ class Solution:
         self._lock = threading.RLock()
 
     @property
-    def recipe(self) -> FeatureMap | JointRecipe:
+    def recipe(self) -> AnyRecipe:
         """The map; before the first 64 rows are complete, from the rows there are."""
-        recipe: Any = self._stream.tracker.map.recipe or self.state.recipe
-        assert isinstance(recipe, FeatureMap | JointRecipe)
+        recipe: AnyRecipe | None = self._stream.tracker.map.recipe or self.state.recipe
+        assert recipe is not None
         return recipe
 
     @property
-    def state(self) -> AdaptiveMap | JointMap:
+    def state(self) -> AnyMap:
         """The map with histogram and sample, the rows that wait included."""
         with self._lock:
-            state: AdaptiveMap | JointMap = self._seen.map
+            state: AnyMap = self._seen.map
             return state
 
     @property
@@ -189,19 +191,26 @@ class Solution:
         if seen.sample is not None:
             self._uncalibrated = _Uncalibrated(found.inner, found.posed, seen.sample)
         seen.forget_moments()
-        return Learnt(seen.recipe, found.model, classes, found.scales)
+        recipe = seen.recipe
+        if isinstance(recipe, ProjectedRecipe):
+            recipe = recipe.joint  # the model has been folded back
+        return Learnt(recipe, found.model, classes, found.scales)
 
     def _posed(self, seen: MappedMoments) -> Posed:
         """Return the regression in the coordinates in which it is to be solved."""
         assert seen.labelled is not None
-        moments, sizes = seen.labelled.summary(), sizes_of(seen.recipe)
+        moments, recipe = seen.labelled.summary(), seen.recipe
+        if isinstance(recipe, ProjectedRecipe):
+            known = recipe.projection
+            return Posed(moments, known.vectors, consecutive(known.sizes), known.mean, known.mean)
+        sizes = sizes_of(recipe)
         if self.words.n_pca is None:
-            return Posed(moments, moments, None, consecutive(sizes))
+            return Posed(moments, None, consecutive(sizes), moments.mean)
         found = self._components
         # Only without rows that lack targets is this the scatter that was decomposed.
         diagonal = len(sizes) == 1 and seen.unlabelled is None
         vectors, values = found.vectors, found.pairs[0].values if diagonal else None
-        return Posed(moments, vectors.moments(moments, values), vectors, vectors.outputs)
+        return Posed(vectors.moments(moments, values), vectors, vectors.outputs, moments.mean)
 
     @cached_property
     def _calibration(self) -> Calibration:
@@ -214,8 +223,7 @@ class Solution:
         if learnt.classes.size < 2:
             return Calibration(shifts, 1.0)
         features = learnt.recipe.transform(inner.sample.rows).astype(np.float64, copy=False)
-        if inner.posed.vectors is not None:
-            features = inner.posed.vectors.coordinates(features)
+        features = inner.posed.coordinates(features)
         codes = np.searchsorted(learnt.classes, inner.sample.targets)
         one_hot = np.zeros((codes.size, learnt.classes.size))  # never classes x classes
         one_hot[np.arange(codes.size), codes] = 1.0
@@ -238,8 +246,8 @@ class Solution:
 
 
 def components_of(
-    recipe: FeatureMap | JointRecipe,
-    moments: Moments,
+    recipe: AnyRecipe,
+    moments: Moments | BlockMoments,
     n_pca: float | tuple[float | None, ...] | None,
 ) -> Components:
     """Return principal components with the shares of the variance that they hold."""

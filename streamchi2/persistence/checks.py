@@ -58,6 +58,14 @@ def moments_rules(values: Values) -> None:
     require(values["upper"].shape == (width, width), f"scatter must be {width} x {width}")
 
 
+def block_moments_rules(values: Values) -> None:
+    """Require moments of the same rows in every block, faded from outside."""
+    parts = values["parts"]
+    require(len(parts) > 0, "there must be a block")
+    require(all(part.weight == parts[0].weight for part in parts), "blocks must weigh the same")
+    require(all(part.half_life is None for part in parts), "blocks are faded from outside")
+
+
 def target_rules(values: Values) -> None:
     """Require arrays of the widths that features and targets imply."""
     width, n_targets = values["features"].n_features, values["n_targets"]
@@ -212,13 +220,34 @@ def joint_map_rules(values: Values) -> None:
     require(all(planned) or not any(planned), "all descriptors must have a map, or none")
 
 
+def projection_rules(values: Values) -> None:
+    """Require components of all features, and the share of variance of each."""
+    blocks, shares = values["vectors"].blocks, values["variance_shares"]
+    require(len(blocks) > 0, "there must be components")
+    sizes = [block.shape[1] for block in blocks]
+    require([own.size for own in shares] == sizes, "each component must have a share")
+    require(all(sizes), "each descriptor must have components")
+    require(sum(block.shape[0] for block in blocks) == values["mean"].size, "means of all features")
+
+
+def projected_map_rules(values: Values) -> None:
+    """Require components of the features of each descriptor, after the second pass."""
+    inner, projection = values["inner"], values["projection"]
+    sizes = [part.n_components for part in inner.settings.parts]
+    found = [block.shape[0] for block in projection.vectors.blocks]
+    require(found == sizes, "components must be those of the features")
+    require(inner.recipe is not None, "components must be those of a map")
+    require(values["n_reread"] is None, "the second pass must be complete")
+
+
 def mapped_rules(values: Values) -> None:
     """Require moments as wide as the features, and a sample where there are classes."""
     settings, labelled, sample = values["map"].settings, values["labelled"], values["sample"]
     parts = [] if labelled is None else [labelled.features]
     parts += [] if values["unlabelled"] is None else [values["unlabelled"]]
     for moments in parts:
-        require(moments.n_features == settings.n_components, "moments must be those of the map")
+        width = values["map"].n_components
+        require(moments.n_features == width, "moments must be those of the map")
         require(moments.half_life is None, "moments of features are faded from outside")
     require((sample is None) == (not hasattr(labelled, "classes")), "classes come with a sample")
     if sample is not None:

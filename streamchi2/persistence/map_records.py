@@ -30,8 +30,10 @@ from streamchi2.persistence.fields import (
 )
 from streamchi2.persistence.stream_checks import stream_rules
 from streamchi2.persistence.tree import OneOf, Record, Values, direct
+from streamchi2.projected_map import ProjectedMap, Projection
 from streamchi2.series import ChebyshevSeries, DirectSeries, VZSeries
 from streamchi2.series.transport import RotatedSeries
+from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.trackers.buffered_tracker import BufferedTracker
 
 _POSITIVE = Number(low=0.0)
@@ -173,12 +175,29 @@ JOINT_MAP = Record(
     rules=checks.joint_map_rules,
 )
 
+PROJECTION = value_record(
+    Projection,
+    {
+        "vectors": value_record(BlockVectors, {"blocks": Sequences(Array(2))}),
+        "mean": Array(),
+        "variance_shares": Sequences(Array()),
+    },
+    checks.projection_rules,
+)
+
+PROJECTED_MAP = Record(
+    ProjectedMap,
+    {"inner": JOINT_MAP, "projection": PROJECTION, "n_reread": Maybe(Integer())},
+    direct(ProjectedMap),
+    rules=checks.projected_map_rules,
+)
+
 MAPPED_MOMENTS = Record(
     MappedMoments,
     {
-        "map": OneOf((ADAPTIVE_MAP, JOINT_MAP)),
+        "map": OneOf((ADAPTIVE_MAP, JOINT_MAP, PROJECTED_MAP)),
         "labelled": Maybe(OneOf((tracker_records.CLASS_MOMENTS, tracker_records.TARGET_MOMENTS))),
-        "unlabelled": Maybe(tracker_records.MOMENTS),
+        "unlabelled": Maybe(OneOf((tracker_records.MOMENTS, tracker_records.BLOCK_MOMENTS))),
         "sample": Maybe(tracker_records.RESERVOIR),
         "n_jobs": Scalar(),
     },

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from streamchi2.adaptive_map import AdaptiveMap
+from streamchi2.any_map import AnyMap
 from streamchi2.errors import FormatError
-from streamchi2.joint_map import JointMap
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence.checks import label_rules, require
 from streamchi2.row_blocks import n_workers
@@ -94,7 +94,7 @@ def descriptor_rules(adaptive: Any, words: Any) -> None:
         chosen = linear is not None and linear.penalty == "group_lasso"
         require(not chosen, "group_lasso needs descriptors")
     elif n_pca is not None:
-        fits = isinstance(n_pca, tuple) and len(n_pca) == len(adaptive.parts)
+        fits = isinstance(n_pca, tuple) and len(n_pca) == len(adaptive.settings.names)
         require(fits, "n_pca must be one for each descriptor")
 
 
@@ -118,8 +118,8 @@ def _labelled_of(tracker: Any) -> Any:
     return tracker.labelled if isinstance(tracker, MappedMoments) else tracker
 
 
-def _map_of(tracker: Any) -> AdaptiveMap | JointMap | None:
+def _map_of(tracker: Any) -> AnyMap | None:
     if isinstance(tracker, MappedMoments):
-        found: AdaptiveMap | JointMap = tracker.map
+        found: AnyMap = tracker.map
         return found
     return tracker if isinstance(tracker, AdaptiveMap) else None

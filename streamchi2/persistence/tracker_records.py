@@ -8,6 +8,7 @@ from streamchi2.persistence import checks
 from streamchi2.persistence.array_fields import Array, Labels, StoredRows, Targets, UpperTriangle
 from streamchi2.persistence.fields import Integer, Maybe, Number, Scalar, Sequences
 from streamchi2.persistence.tree import Record, Values, direct
+from streamchi2.trackers.block_moments import BlockMoments
 from streamchi2.trackers.class_moments import ClassMoments
 from streamchi2.trackers.labelled_moments import TargetMoments
 from streamchi2.trackers.log_histogram import LogHistogram
@@ -118,6 +119,13 @@ MOMENTS = Record(
     },
     _moments,
     rules=checks.moments_rules,
+)
+
+BLOCK_MOMENTS = Record(
+    BlockMoments,
+    {"parts": Sequences(MOMENTS)},
+    direct(BlockMoments),
+    rules=checks.block_moments_rules,
 )
 
 TARGET_MOMENTS = Record(

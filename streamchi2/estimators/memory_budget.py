@@ -1,0 +1,138 @@
+"""Two passes over a source where the joint scatter of several descriptors does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, Self
+
+from sklearn.base import clone
+
+from streamchi2.batch import columns_of
+from streamchi2.estimators.joint_words import divided
+from streamchi2.estimators.out_of_core import OutOfCore
+from streamchi2.interrupts import deferred_interrupts
+from streamchi2.joint_map import JointMap
+from streamchi2.mapped_moments import MappedMoments
+from streamchi2.projected_map import ProjectedMap, Projection
+from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.trackers.row_buffer import RowBuffer
+
+_UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+class MemoryBudget(OutOfCore):
+    """``fit_stream`` that reads its source twice where once would take too much memory."""
+
+    descriptors: Any
+    n_components: Any
+    n_pca: Any
+
+    def fit_stream(self, source: Any, *, memory_budget: Any = None, **words: Any) -> Self:
+        """Learn from a source larger than memory, in one pass or in two.
+
+        With several descriptors the scatter of all their features takes 8 D^2 bytes. Where that is
+        above ``memory_budget`` and ``n_pca`` is given, a first pass finds the maps and the
+        principal components of each descriptor, a second one learns inside these: 8 times the
+        sum of D_g^2 and 8 P^2 bytes, P components in all. The model is that of one pass up to
+        rounding where ``adapt=False``; else all rows are learnt under the final maps, where one
+        pass has learnt the earlier ones under maps that were then transported.
+
+        Parameters
+        ----------
+        source : iterable, str, path, pyarrow.dataset.Dataset or pyarrow.Table
+            As for one pass; for two it must be one that can be read again: no generator.
+        memory_budget : int, str or None, default=None
+            Bytes for scatter matrices, as a number or like "4GB"; None is no limit. Solving takes
+            two to three times as much for a while.
+        **words
+            ``target``, ``columns``, ``batch_size``, ``source_name``, ``forget``, ``checkpoint``,
+            ``checkpoint_every`` and ``verbose`` as for :meth:`ExpChi2Sampler.fit_stream`; two
+            passes start afresh and have no checkpoints.
+
+        Returns
+        -------
+        estimator
+            This one. A refusal in one of two passes leaves it as it was.
+        """
+        if memory_budget is None or self.descriptors is None:
+            if memory_budget is not None:
+                as_bytes(memory_budget)
+            return super().fit_stream(source, **words)
+        budget = as_bytes(memory_budget)
+        names = tuple(self.descriptors) if isinstance(self.descriptors, dict) else ("",)
+        n_bytes = 8 * sum(divided(self.n_components, names, name="n_components")) ** 2
+        if n_bytes <= budget:
+            return super().fit_stream(source, **words)
+        self._check_two_passes(source, n_bytes, budget, words)
+        self._fit_twice(source, words)
+        return self
+
+    def _check_two_passes(
+        self, source: Any, n_bytes: int, budget: float, words: dict[str, Any]
+    ) -> None:
+        if self.n_pca is None:
+            raise ValueError(
+                f"memory_budget must hold a scatter of {n_bytes} bytes unless n_pca is given, got "
+                f"{budget:.0f}"
+            )
+        if isinstance(source, Iterator):
+            raise TypeError(
+                "source must be one that can be read twice where memory_budget asks for two "
+                f"passes, got a {type(source).__name__}"
+            )
+        if words.get("checkpoint") is not None or not words.get("forget", True):
+            raise ValueError(
+                "two passes start afresh and have no checkpoints: forget must be True and "
+                f"checkpoint None, got {words}"
+            )
+
+    def _fit_twice(self: Any, source: Any, words: dict[str, Any]) -> None:
+        from streamchi2.estimators.pca import ExpChi2PCA
+
+        parameters = self.get_params(deep=False)
+        first = ExpChi2PCA(**{name: parameters[name] for name in ExpChi2PCA._get_param_names()})
+        self._learner_words()  # refused before all the work
+        first.fit_stream(source, **words)
+        found = first._solution.components
+        projection = Projection(found.vectors, found.mean, found.variance_shares)
+        second = clone(self)
+        seen = first._solution.state
+        assert isinstance(seen, JointMap)
+        second._planned = ProjectedMap.to_reread(seen, projection)
+        OutOfCore.fit_stream(second, source, **words)
+        stream = _completed(second._stream)
+        with deferred_interrupts():
+            self._swap_in(stream, second._words_of_stream() | columns_of(second))
+
+
+def _completed(stream: BufferedTracker[MappedMoments]) -> BufferedTracker[MappedMoments]:
+    """Return a stream after its second pass, which no rows wait for."""
+    tracker, n_rows = stream.snapshot(), stream.n_rows
+    tracker.map = tracker.map.reread()
+    done = BufferedTracker(tracker, stream.buffer.boundaries)
+    done.buffer, done.ledger = RowBuffer(stream.buffer.boundaries, n_rows), stream.ledger
+    return done
+
+
+def as_bytes(size: Any) -> float:
+    """Return a number of bytes from one, or from words such as "4GB" and "512 MiB".
+
+    >>> as_bytes("1.5GB")
+    1500000000.0
+    >>> as_bytes("much")
+    Traceback (most recent call last):
+        ...
+    ValueError: memory_budget must be a positive number of bytes or like '4GB', got 'much'
+    """
+    found = None
+    if isinstance(size, Integral) and not isinstance(size, bool):
+        found = float(size)
+    elif isinstance(size, str) and (match := re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGTi]*B)", size)):
+        found = float(match[1]) * _UNITS.get(match[2], 0.0)
+    if found is None or not found > 0.0:
+        raise ValueError(
+            f"memory_budget must be a positive number of bytes or like '4GB', got {size!r}"
+        )
+    return found

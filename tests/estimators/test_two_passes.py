@@ -1,0 +1,195 @@
+"""Two passes over a source: the model of one pass, without the joint scatter."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mapped_models import LABELS, ROWS, TARGETS, WEIGHTS
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Ridge
+
+from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor
+from streamchi2.errors import StateMismatchError
+from streamchi2.persistence import dumped, loaded
+from streamchi2.trackers.block_moments import BlockMoments
+from streamchi2.trackers.moments import Moments
+
+TWO = {"low": slice(0, 2), "high": [4, 2, 3]}
+EXACT = {"adapt": False, "dtype": "float64"}
+SCATTER = 8 * 24**2  # bytes
+
+
+def batches(targets, n_rows=1100, *, weighted=False):
+    """Some batches, one of them without targets."""
+    edges = [0, 150, 250, 600, n_rows]
+    found = []
+    for place, (start, stop) in enumerate(pairwise(edges)):
+        part = slice(start, stop)
+        own = None if place == 1 else targets[part]
+        found.append((ROWS[part], own, *((WEIGHTS[part],) if weighted else ())))
+    return found
+
+
+def model_of(kind=ExpChi2Regressor, **words):
+    words = {"n_components": 24, "n_terms": 3, "random_state": 0, "n_pca": 9} | words
+    return kind(**{"descriptors": TWO} | words)
+
+
+def both(kind, source, **words):
+    one, two = (model_of(kind, **words) for _ in range(2))
+    one.fit_stream(source, memory_budget=SCATTER)
+    two.fit_stream(source, memory_budget=SCATTER - 1)
+    return one, two
+
+
+@given(
+    n_pca=st.one_of(st.integers(2, 20), st.just(0.9), st.just({"low": 3, "high": 0.8})),
+    words=st.sampled_from(
+        [{}, {"half_life": 300.0}, {"penalty": "group_lasso", "alpha": 1e-3}, {"alpha": 1.0}]
+    ),
+    weighted=st.booleans(),
+)
+@settings(max_examples=10)
+def test_two_passes_equal_one_pass(n_pca, words, weighted):
+    source = batches(TARGETS, weighted=weighted)
+    one, two = both(ExpChi2Regressor, source, n_pca=n_pca, **EXACT, **words)
+    # Sums of float64 in another order; a component turns by rounding over the gap to its
+    # neighbour, and by GCV or alpha at most 1e6 of it comes through.
+    atol = 1e-7 * np.abs(TARGETS).max()
+    assert_allclose(two.predict(ROWS), one.predict(ROWS), atol=atol)
+    assert_allclose(two.coef_, one.coef_, atol=1e-6 * np.abs(one.coef_).max())
+    assert_allclose(two.alpha_, one.alpha_)
+    for name, shares in one.explained_variance_ratio_.items():
+        assert_allclose(two.explained_variance_ratio_[name], shares, atol=1e-10)
+        assert two.kernel_error()[name] == one.kernel_error()[name]
+
+
+def test_two_passes_equal_explicit_projection():
+    source = [(ROWS[:700], TARGETS[:700]), (ROWS[700:1100], TARGETS[700:1100])]
+    _, two = both(ExpChi2Regressor, source, alpha=0.5, **EXACT)
+    features = two._solution.learnt.recipe.transform(ROWS)
+    blocks = []
+    for part, n in zip(np.split(features, 2, axis=1), (5, 4), strict=True):
+        centred = part[:1100] - part[:1100].mean(axis=0)
+        blocks.append(part @ np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :n])
+    projected = np.hstack(blocks)
+    explicit = Ridge(0.5).fit(projected[:1100], TARGETS[:1100])
+    assert_allclose(two.predict(ROWS), explicit.predict(projected), atol=1e-8)
+
+
+def test_classifiers_agree_in_their_probabilities_too():
+    one, two = both(ExpChi2Classifier, batches(LABELS), calibrate="quantile", **EXACT)
+    assert_array_equal(two.classes_, one.classes_)
+    assert_allclose(two.decision_function(ROWS), one.decision_function(ROWS), atol=1e-7)
+    assert_allclose(two.predict_proba(ROWS), one.predict_proba(ROWS), atol=1e-6)
+
+
+def test_maps_that_adapt_agree_within_what_transport_has_moved():
+    growing = ROWS * np.linspace(0.2, 3.0, len(ROWS))[:, None]
+    source = [(growing[:700], TARGETS[:700]), (growing[700:], TARGETS[700:])]
+    words = {"alpha": 1.0, "n_components": 300, "n_terms": 3, "n_pca": 9}
+    one, two = (model_of(**words) for _ in range(2))
+    one.fit_stream(source)
+    two.fit_stream(source, memory_budget="100kB")
+    moved = sum(one.transport_residual_.values())
+    assert moved > 0.01
+    assert two.transports_ == one.transports_
+    # A penalised fit answers to features that moved by a share with scores that moved by less.
+    known = one.predict(growing)
+    difference = np.sqrt(np.mean((two.predict(growing) - known) ** 2))
+    assert 1e-4 * moved < difference < moved * np.sqrt(np.mean(known**2))
+
+
+def test_what_two_passes_have_learnt_is_saved_copied_and_goes_on():
+    one, two = both(ExpChi2Regressor, batches(TARGETS), alpha=1.0, **EXACT)
+    assert two.n_samples_seen_ == one.n_samples_seen_ == 1100
+    twins = [loaded(dumped(two)), pickle.loads(pickle.dumps(two))]
+    for model in (one, two, *twins):
+        model.partial_fit(ROWS[1100:], TARGETS[1100:]).observe(ROWS[:50])
+    for twin in twins:
+        assert_array_equal(twin.predict(ROWS), two.predict(ROWS))
+        assert dumped(twin) == dumped(two)
+    assert two.input_histogram_ == one.input_histogram_
+    assert two.kernel_error() == one.kernel_error()
+    # The components stay those of the first pass.
+    vectors = two._stream.tracker.map.projection.vectors
+    projected = vectors.coordinates(two._solution.learnt.recipe.transform(ROWS))
+    labelled = np.r_[0:150, 250 : len(ROWS)]
+    explicit = Ridge(1.0).fit(projected[labelled], TARGETS[labelled])
+    assert_allclose(two.predict(ROWS), explicit.predict(projected), atol=1e-8)
+
+
+def test_shards_of_what_two_passes_have_learnt_merge():
+    _, two = both(ExpChi2Regressor, batches(TARGETS), alpha=1.0, **EXACT)
+    whole = loaded(dumped(two)).partial_fit(ROWS[1100:], TARGETS[1100:])
+    shard = two.new_shard().partial_fit(ROWS[1100:], TARGETS[1100:])
+    assert_allclose(two.merge(shard).predict(ROWS), whole.predict(ROWS), atol=1e-9)
+    other = both(ExpChi2Regressor, batches(TARGETS, 900), alpha=1.0, **EXACT)[1]
+    with pytest.raises(StateMismatchError, match="components must be those of the same first pass"):
+        two.merge(other)
+
+
+def test_tables_are_read_twice_too(tmp_path):
+    frame = pd.DataFrame(ROWS, columns=list("abcde")).assign(answer=TARGETS[:, 0])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    model = model_of(descriptors={"low": ["a", "b"], "high": ["e", "c", "d"]}, **EXACT)
+    path = tmp_path / "rows.parquet"
+    model.fit_stream(path, target="answer", memory_budget="1kB")
+    plain = model_of(**EXACT).fit(ROWS, TARGETS[:, 0])
+    assert_allclose(model.predict(frame[list("abcde")]), plain.predict(ROWS), atol=1e-7)
+    assert list(model.absorbed_.values()) == [((0, len(ROWS)),)]
+
+
+def test_what_cannot_be_read_twice_is_refused_without_a_trace():
+    model = model_of()
+    source = batches(TARGETS)
+    bad = [*source[:2], (-ROWS[:3], TARGETS[:3])]
+    refusals = [
+        (TypeError, "read twice", {}, iter(source)),
+        (ValueError, "unless n_pca is given", {"n_pca": None}, source),
+        (ValueError, "Negative values", {}, bad),
+    ]
+    for kind, rule, words, refused in refusals:
+        model.set_params(**{"n_pca": 9} | words)
+        with pytest.raises(kind, match=rule):
+            model.fit_stream(refused, memory_budget="1kB")
+        assert not hasattr(model, "coef_")
+    model.set_params(n_pca=9)
+    for words in ({"checkpoint": "file", "source_name": "rows"}, {"forget": False}):
+        with pytest.raises(ValueError, match="two passes start afresh and have no checkpoints"):
+            model.fit_stream(source, memory_budget=1, **words)
+    for budget in (0, -1, "4 gigs", 1.5, True, "0GB"):
+        with pytest.raises(ValueError, match="memory_budget must be a positive number"):
+            model.fit_stream(source, memory_budget=budget)
+    plain = ExpChi2Regressor(8, random_state=0).fit_stream(source, memory_budget=1)
+    assert plain.n_samples_seen_ == 1100  # without descriptors there is no choice
+
+
+def test_components_of_descriptors_need_no_joint_scatter():
+    pca = model_of(ExpChi2PCA).fit(ROWS)
+    blocks = pca._stream.tracker.unlabelled
+    assert isinstance(blocks, BlockMoments)
+    assert [part.upper.shape for part in blocks.parts] == [(12, 12), (12, 12)]
+    assert_array_equal(loaded(dumped(pca)).transform(ROWS), pca.transform(ROWS))
+
+
+def test_block_moments_are_the_blocks_of_the_moments():
+    rows = np.random.default_rng(0).normal(size=(300, 5))
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    whole, blocks = Moments(5), BlockMoments.of_sizes((2, 3))
+    for tracker in (whole, blocks):
+        tracker.update(rows[:200], weights=weights[:200]).fade(0.5)
+        tracker.merge(tracker.copy().update(rows[200:]))
+    for own in blocks.owns:
+        # The same sums, in panels of another width.
+        assert_allclose(blocks.part(own).scatter(), whole.part(own).scatter(), rtol=1e-12)
+    assert_allclose(blocks.mean, whole.mean, rtol=1e-12)
+    assert blocks.weight == whole.weight
+    with pytest.raises(StateMismatchError, match="sizes must agree"):
+        blocks.merge(BlockMoments.of_sizes((3, 2)))
