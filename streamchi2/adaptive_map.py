@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.batch import Rows
-from streamchi2.errors import StateMismatchError
+from streamchi2.errors import PrecisionWarning, StateMismatchError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.map_plan import (
@@ -19,7 +22,10 @@ from streamchi2.map_plan import (
     planned_map,
     series_kernel_error,
 )
-from streamchi2.series.transport import misalignment, transported
+from streamchi2.sampled_error import SampledError
+from streamchi2.series import predicted_error
+from streamchi2.series.relevance import relevant
+from streamchi2.series.transport import RotatedSeries, misalignment, transported
 from streamchi2.trackers.log_histogram import LogHistogram
 from streamchi2.trackers.reservoir import Reservoir
 from streamchi2.trackers.row_buffer import Boundaries
@@ -27,10 +33,15 @@ from streamchi2.trackers.row_buffer import Boundaries
 AUDIT_ROWS = 128
 MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge
 _CLEARLY_BETTER = 0.7
+_FAR = 0.5  # residual above which features before and after have little in common
+_NEGLIGIBLE = 1 / 3  # of the tolerance: nothing that was learnt is moved for less
 
 
 class Transport(NamedTuple):
-    """One re-estimation: where in the stream, and how far the coordinates moved (relative)."""
+    """One re-estimation: where in the stream, and how far the coordinates moved (relative).
+
+    Values above 1/beta count as little for it as they do for the kernel.
+    """
 
     position: int
     residual: float
@@ -82,7 +93,9 @@ class AdaptiveMap:
     Blocks of rows must end at the boundaries of :class:`Schedule`. The first block plans the map.
     At positions that are due, the series is fitted again if its predicted error is above a third
     of the Monte Carlo error and the new one is clearly better; it is then rotated onto the old
-    coordinates, so that features stay what they were (see :mod:`streamchi2.series.transport`).
+    coordinates, so that features stay what they were (see :mod:`streamchi2.series.transport`). Of
+    several new ones, the sampled rows choose that under which their kernel is best, and refuse it
+    where the present one is better and the error matters.
 
     Law: merging shards that share a map equals one pass; an empty shard changes nothing.
 
@@ -101,6 +114,7 @@ class AdaptiveMap:
         self.sample = Reservoir(AUDIT_ROWS, settings.seed, settings.half_life)
         self.n_rows = 0
         self.transports: tuple[Transport, ...] = ()
+        self.warned_at: int | None = None  # position of the one warning
 
     @property
     def n_components(self) -> int:
@@ -146,21 +160,56 @@ class AdaptiveMap:
         return self
 
     def _refit(self, recipe: FeatureMap) -> None:
-        present = self.predicted_kernel_error()
-        if present <= 1.0 / (3.0 * np.sqrt(self.settings.n_components)):
+        if self.predicted_kernel_error() <= self._tolerance:
             return
-        n_terms = recipe.series.n_terms
-        candidate = fitted_series(self.settings.series, self.histogram, n_terms)
-        promised = series_kernel_error(
-            candidate,
-            self.histogram,
-            beta=recipe.basis.beta,
-            n_features=self.settings.n_features,
-        )
-        if promised < _CLEARLY_BETTER * present:
-            series, residual = transported(recipe.series, candidate, self.histogram)
-            self.recipe = recipe.with_series(series)
+        measured = SampledError(recipe, self.sample.rows)
+        error = measured.of(recipe.series)
+        if error <= _NEGLIGIBLE * self._tolerance:
+            return  # what is predicted is an upper estimate, which rows need not bear out
+        offers = [(measured.of(series), residual, series) for series, residual in self._offers()]
+        hoped, residual, series = min(offers, key=itemgetter(0), default=(error, 0.0, None))
+        if series is not None and hoped <= _CLEARLY_BETTER * error:
+            self.recipe, error = recipe.with_series(series), hoped
             self.transports = (*self.transports, Transport(self.n_rows, residual))
+            if residual > _FAR and self.settings.basis != "landmarks":  # which stay where they are
+                self._warn(f"k was fitted anew and moved the coordinates by {residual:.0%}")
+        noise = 3.0 * self._tolerance
+        if error > noise and self.settings.n_terms == "auto":  # others have chosen their precision
+            self._warn(f"the series costs the kernel {error:.2g}, its random features {noise:.2g}")
+
+    def _warn(self, what: str) -> None:
+        """Say once in the life of a stream that its map does not follow, and what to do."""
+        if self.warned_at is None and self.recipe is not None:
+            self.warned_at = self.n_rows
+            warnings.warn(
+                f"at row {self.n_rows} {what}; more terms than n_terms={self.recipe.series.n_terms}"
+                " from the start follow a drift further (12 cover six decades of scale)",
+                PrecisionWarning,
+                stacklevel=2,
+            )
+
+    def _offers(self) -> Iterator[tuple[RotatedSeries, float]]:
+        """Yield series that are predicted to be clearly better, with their residuals.
+
+        They differ in how much they care for values so large that the kernel is nought; where
+        there are none, there is one series at most.
+        """
+        assert self.recipe is not None
+        present, tried = self.recipe.series, []
+        for power in (0, 1, 2):
+            histogram = relevant(self.histogram, self.recipe.basis.beta, power)
+            if histogram in tried:
+                return
+            tried.append(histogram)
+            candidate = fitted_series(self.settings.series, histogram, present.n_terms)
+            lost = [abs(predicted_error(histogram, one).shrinkage) for one in (present, candidate)]
+            if lost[1] < _CLEARLY_BETTER * lost[0]:
+                yield transported(present, candidate, histogram)
+
+    @property
+    def _tolerance(self) -> float:
+        """A third of the Monte Carlo error: what a series may add to it."""
+        return 1.0 / (3.0 * float(np.sqrt(self.settings.n_components)))
 
     def predicted_kernel_error(self) -> float:
         """Return what the series is predicted to cost the kernel, on the inputs seen so far."""
@@ -198,6 +247,8 @@ class AdaptiveMap:
         transports = self._transports_with(other, histogram)
         self.sample.merge(other.sample)
         self.histogram, self.transports = histogram, transports
+        warned = [side.warned_at for side in (self, other) if side.warned_at is not None]
+        self.warned_at = min(warned, default=None)
         self.n_rows += other.n_rows
         self.recipe = other.recipe if self.recipe is None else self.recipe
         return self

@@ -1,4 +1,4 @@
-"""The two errors that are this library's own; every other refusal is a ValueError or TypeError."""
+"""The errors and the warning of this library's own; other refusals are ValueError or TypeError."""
 
 
 class StateMismatchError(ValueError):
@@ -18,4 +18,12 @@ class FormatError(ValueError):
     Traceback (most recent call last):
         ...
     streamchi2.errors.FormatError: not a streamchi2 file
+    """
+
+
+class PrecisionWarning(UserWarning):
+    """A stream has drifted so far that its map no longer does it justice; the text has the remedy.
+
+    Given at most once in the life of a stream: where re-estimated k moved the coordinates by more
+    than half, or where, with ``n_terms="auto"``, the series errs by more than the random features.
     """

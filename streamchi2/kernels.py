@@ -13,6 +13,7 @@ from scipy.special import gammaincc
 
 from streamchi2.batch import Rows, as_positive_float, as_rows
 
+_HUGE = 2.0**900  # values above might add up to more than a float64 holds
 _BLOCK_VALUES = 1 << 15  # 256 KiB of float64, so that the four passes over a block stay in cache
 
 
@@ -137,8 +138,11 @@ def _sparse_distance(left: sparse.csr_array, right: sparse.csr_array) -> NDArray
         np.concatenate([left.indices, right.indices]), return_inverse=True
     )
     left_position, right_position = np.split(position, [left.nnz])
-    left_halves = left.data.astype(np.float64) / 2.0
-    right_halves = right.data.astype(np.float64) / 2.0
+    # The distance is homogeneous; in another unit no sum of huge values overflows.
+    huge = max(left.data.max(initial=0.0), right.data.max(initial=0.0)) > _HUGE
+    unit = _HUGE if huge else 1.0
+    left_halves = left.data.astype(np.float64) / (2.0 * unit)
+    right_halves = right.data.astype(np.float64) / (2.0 * unit)
     row_of_entry = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
 
     def sum_by_row(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -155,4 +159,6 @@ def _sparse_distance(left: sparse.csr_array, right: sparse.csr_array) -> NDArray
         difference, ratio = _factors(met, right_halves)
         distance[row] = sum_by_row(difference * ratio) + np.maximum(alone, 0.0)
         spread[left_position[entries]] = 0.0
+    with np.errstate(over="ignore"):  # as the sum of terms would be
+        distance *= unit
     return distance

@@ -71,6 +71,7 @@ AWKWARD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::streamchi2.errors.PrecisionWarning")  # of all decades
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("n_rows", [1, 2, 70, 300])
 def test_awkward_histograms_give_finite_answers(name, n_rows):

@@ -152,6 +152,7 @@ ADAPTIVE_MAP = Record(
         "sample": tracker_records.RESERVOIR,
         "n_rows": Integer(),
         "transports": Sequences(TRANSPORT),
+        "warned_at": Later(Integer(low=1)),
     },
     direct(AdaptiveMap),
     rules=checks.map_rules,

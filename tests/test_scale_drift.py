@@ -1,0 +1,142 @@
+"""Streams whose scale drifts over decades: the kernel stays right, or a warning says otherwise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from streamchi2 import (
+    DirectSeries,
+    ExpChi2Sampler,
+    LogHistogram,
+    chi2_distance,
+    exp_chi2_kernel,
+)
+from streamchi2.bases import OrthogonalBasis, Slots
+from streamchi2.errors import PrecisionWarning
+from streamchi2.feature_map import FeatureMap
+from streamchi2.persistence import dumped, loaded
+from streamchi2.sampled_error import MOST_ROWS, SampledError
+from streamchi2.series.relevance import relevant
+from streamchi2.series.transport import RotatedSeries
+
+WIDTH, N_FEATURES = 24, 128
+# A third of the Monte Carlo error is what the series may add to it.
+ALLOWED = (1 + 1 / 3) / np.sqrt(N_FEATURES)
+PLAIN = np.random.default_rng(0).dirichlet(np.ones(WIDTH), 16_384)
+
+
+def sampler(**words):
+    return ExpChi2Sampler(N_FEATURES, random_state=0, **words)
+
+
+def errors(model, rows, step=1024):
+    """Yield the audited error on the way."""
+    for start in range(0, rows.shape[0], step):
+        model.partial_fit(rows[start : start + step])
+        yield model.kernel_error().rms
+
+
+def test_the_kernel_stays_right_while_the_scale_drifts_over_six_decades():
+    phase = np.arange(PLAIN.shape[0]) / 16_384
+    rows = PLAIN * 10.0 ** (3 * np.sin(2 * np.pi * phase))[:, None]
+    model = sampler()
+    assert max(errors(model, rows)) < ALLOWED
+    assert model.transports_  # it did follow
+    assert model.transport_residual_ < 0.5
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.filterwarnings("ignore::streamchi2.errors.PrecisionWarning")
+def test_the_kernel_is_right_again_after_a_jump_of_scale(factor):
+    rows = PLAIN[:3000].copy()
+    rows[1000:] *= factor
+    *_, last = errors(sampler(half_life=400), rows)
+    assert last < ALLOWED
+
+
+def jumping(**words):
+    rows = PLAIN[:1100].copy()
+    rows[600:] *= 1e5
+    return sampler(n_terms=2, **words), rows
+
+
+def test_one_warning_in_the_life_of_a_stream_names_the_remedy():
+    model, rows = jumping(half_life=100)
+    with pytest.warns(PrecisionWarning, match="moved the coordinates.*more terms than n_terms=2"):
+        model.partial_fit(rows)
+    warned_at = model._stream.tracker.warned_at
+    twin, shard = loaded(dumped(model)), model.new_shard()
+    shard.merge(model)
+    for side in (model, twin, shard):
+        assert side._stream.tracker.warned_at == warned_at
+        side.partial_fit(rows)  # silent, since warnings are errors here
+
+
+def test_a_warning_that_is_made_an_error_leaves_no_trace():
+    silent, rows = jumping(half_life=100)
+    with pytest.warns(PrecisionWarning):
+        silent.partial_fit(rows)
+    last = silent._stream.tracker.warned_at - 1
+    model, _ = jumping(half_life=100)
+    before = dumped(model.partial_fit(rows[:last]))
+    with pytest.raises(PrecisionWarning):
+        model.partial_fit(rows[last : last + 1])
+    assert dumped(model) == before
+
+
+def test_a_series_of_automatic_length_that_does_not_suffice_is_reported():
+    decades = 10.0 ** np.linspace(-12, 12, 300)
+    with pytest.warns(PrecisionWarning, match="the series costs the kernel"):
+        sampler().partial_fit(PLAIN[:300] * decades[:, None])
+    sampler(n_terms=3).partial_fit(PLAIN[:300] * decades[:, None])  # chosen, so no news
+
+
+HISTOGRAMS = st.lists(
+    st.lists(st.floats(0, 100), min_size=3, max_size=3), min_size=2, max_size=MOST_ROWS
+).map(np.array)
+
+
+@given(HISTOGRAMS, st.floats(0.01, 10))
+def test_the_sampled_error_is_that_of_the_kernel_of_coordinates(rows, beta):
+    series = RotatedSeries(DirectSeries([0.1, 3.0]))
+    recipe = FeatureMap(series, OrthogonalBasis(6, 10, seed=0, beta=beta))
+    approximate = np.exp(-beta / 2 * cdist(*2 * [series.transform(rows)], "sqeuclidean"))
+    error = (approximate - exp_chi2_kernel(rows, beta=beta))[np.triu_indices(len(rows), k=1)]
+    # Squared lengths up to 300 are subtracted: eps 1e3 beta of the exponent, which is 1e-11.
+    expected = np.sqrt(np.mean(error**2))
+    assert SampledError(recipe, rows).of(series) == pytest.approx(expected, abs=1e-10)
+
+
+def test_the_sampled_error_knows_slots_and_few_rows():
+    series = RotatedSeries(DirectSeries([0.1, 3.0]))
+    recipe = FeatureMap(series, OrthogonalBasis(4096, 10, seed=0), Slots(4096, seed=0))
+    plain = FeatureMap(series, OrthogonalBasis(2 * WIDTH, 10, seed=0))
+    rows = 9.0 * PLAIN[:50]
+    found = [SampledError(each, rows).of(series) for each in (recipe, plain)]
+    assert found[0] == pytest.approx(found[1], rel=0.2)  # 48 coordinates in 4096 slots: few meet
+    assert SampledError(plain, rows[:1]).of(series) == 0.0
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.floats(1e-3, 1e3))
+def test_values_above_one_over_beta_count_less_and_others_as_before(values, beta):
+    histogram = LogHistogram().update(values)
+    for power in (0, 1, 2):
+        found = relevant(histogram, beta, power)
+        np.testing.assert_array_equal(found.centres, histogram.centres)
+        expected = np.minimum(1.0, 1.0 / (beta * histogram.centres)) ** power
+        np.testing.assert_allclose(found.weights / histogram.weights, expected, rtol=1e-12)
+
+
+def test_distances_of_the_largest_sparse_rows_overflow_to_infinity_and_not_to_nan():
+    largest = np.finfo(np.float64).max
+    rows = np.array([[largest, largest, largest], [largest, largest, 0.0], [0.0, 0.0, largest]])
+    distance = chi2_distance(sparse.csr_array(rows))
+    assert not np.isnan(distance).any()
+    np.testing.assert_allclose(distance[0, 1], largest / 2)
+    smaller = rows / 2.0**100  # still beyond the limit, and within range
+    np.testing.assert_allclose(
+        chi2_distance(sparse.csr_array(smaller)), chi2_distance(smaller), rtol=1e-12
+    )
