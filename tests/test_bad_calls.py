@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
-from bad_calls import TABLE, fitted
+from bad_calls import TABLE as PLAIN_TABLE
+from bad_calls import fitted
 from estimator_zoo import ROWS
+from river_bad_calls import RIVER_TABLE
 
 from streamchi2.persistence import dumped
 from streamchi2.testing import LawBroken, check_no_trace
+
+TABLE = PLAIN_TABLE | RIVER_TABLE
 
 
 @pytest.mark.parametrize("section", TABLE)

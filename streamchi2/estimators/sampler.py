@@ -61,7 +61,8 @@ class ExpChi2Sampler(
         How values become coordinates.
     n_terms : int or "auto", default="auto"
         Coordinates per value. "auto" takes as few as keep the error of the direct series below a
-        third of that of the random features; 5 for the other series.
+        third of that of the random features on the first rows; 5 for the other series. Should
+        they not suffice for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
     basis : {"orthogonal", "gaussian", "cosine", "subspace", "landmarks"}, default="orthogonal"
         Which frequencies: orthogonal ones without a stored matrix; independent ones, as pairs
         of cosine and sine; or the paper's cosines with random shifts. "subspace" frequencies are

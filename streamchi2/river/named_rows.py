@@ -115,6 +115,7 @@ def frame_rows(frame: Any) -> list[Row]:
     if len(set(names)) < len(names):
         raise ValueError(f"X must have distinct columns, got {names!r}")
     try:
+        _refuse_text(frame, names)
         values = np.asarray(to_numpy(frame), dtype=np.float64)
     except (TypeError, ValueError) as error:
         _refuse_column(frame, names, error)
@@ -160,6 +161,15 @@ def _refuse_other_than_numbers(x: Mapping[Hashable, Any]) -> None:
 def _refuse_value(x: Mapping[Hashable, Any]) -> NoReturn:
     key, value = next((k, v) for k, v in x.items() if not 0.0 <= float(v) < np.inf)
     raise ValueError(f"x must be finite and non-negative, got {value!r} at key {key!r}")
+
+
+def _refuse_text(frame: Any, names: list[Any]) -> None:
+    """Refuse columns that hold text: "1" is no number, though numpy would read it as one."""
+    for place, (name, dtype) in enumerate(zip(names, frame.schema.values(), strict=True)):
+        if dtype.is_numeric() or str(dtype) == "Boolean":
+            continue
+        if any(isinstance(value, str | bytes) for value in frame[:, place].to_list()):
+            raise TypeError(f"X must hold numbers, got {dtype} in column {name!r}")
 
 
 def _refuse_column(frame: Any, names: list[Any], error: Exception) -> NoReturn:

@@ -42,7 +42,8 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     series
         How values become coordinates: "direct", "chebyshev" or "vz".
     n_terms
-        Coordinates per value, or "auto".
+        Coordinates per value, or "auto": as many as the first rows need. Should they not suffice
+        for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
     basis
         Which frequencies: "orthogonal", "gaussian" or "cosine"; or features that know the data,
         "subspace" and "landmarks", as in :class:`streamchi2.ExpChi2Sampler`. These are planned on
