@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ["streamchi2", "streamchi2.river", "streamchi2.plots", "streamchi2.testing"]
+MODULES = [
+    "streamchi2",
+    "streamchi2.river",
+    "streamchi2.plots",
+    "streamchi2.testing",
+    "streamchi2.dask",
+]
 PAGE = Path(__file__).parents[1] / "docs" / "api.rst"
 PUBLIC = [
     pytest.param(module, name, id=f"{module}.{name}".removeprefix("streamchi2."))
