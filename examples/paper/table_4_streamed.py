@@ -64,7 +64,7 @@ def accuracy(model, n_rows, seed, change=lambda rows: rows):
 
 def main():
     given = arguments(__doc__)
-    n_rows, sizes = (3000, (100,)) if given.quick else (60000, (250, 500))
+    n_rows, sizes = (3000, (100,)) if given.quick else (60000, (250, 500, 1000))
     n_seeds = given.seeds or (2 if given.quick else 3)
     title = f"Table 4: {n_rows} rows of 55 classes, streamed (pairs of {name_of('bow')})"
     results = Results("table_4_streamed", title, sizes)
