@@ -183,6 +183,9 @@ def test_of_several_descriptors_the_one_asked_for_is_drawn(sampler, digits):
     both.transports_ = {"fine": (Transport(256, 0.1),), "coarse": (Transport(1024, 0.1),) * 2}
     display = ProgressDisplay.from_predictions([1], [1], estimator=both)
     assert display.transports == (256, 1024)
+    marks = display.plot().ax_.lines[:2]
+    assert [line.get_xdata()[0] for line in marks] == [256, 1024]
+    assert "k estimated again" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
 def test_refusals_name_the_argument_and_the_value(sampler, digits):
