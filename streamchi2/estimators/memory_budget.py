@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any, Self
 
@@ -61,7 +61,7 @@ class MemoryBudget(OutOfCore):
                 as_bytes(memory_budget)
             return super().fit_stream(source, **words)
         budget = as_bytes(memory_budget)
-        names = tuple(self.descriptors) if isinstance(self.descriptors, dict) else ("",)
+        names = tuple(self.descriptors) if isinstance(self.descriptors, Mapping) else ("",)
         n_bytes = 8 * sum(divided(self.n_components, names, name="n_components")) ** 2
         if n_bytes <= budget:
             return super().fit_stream(source, **words)
@@ -102,6 +102,12 @@ class MemoryBudget(OutOfCore):
         assert isinstance(seen, JointMap)
         second._planned = ProjectedMap.to_reread(seen, projection)
         OutOfCore.fit_stream(second, source, **words)
+        n_rows = [model._stream.n_rows for model in (first, second)]
+        if n_rows[0] != n_rows[1]:
+            raise ValueError(
+                f"source must give the same rows when it is read again, got {n_rows[0]} rows and "
+                f"then {n_rows[1]}"
+            )
         stream = _completed(second._stream)
         with deferred_interrupts():
             self._swap_in(stream, second._words_of_stream() | columns_of(second))

@@ -161,6 +161,17 @@ def test_what_cannot_be_read_twice_is_refused_without_a_trace():
             model.fit_stream(refused, memory_budget="1kB")
         assert not hasattr(model, "coef_")
     model.set_params(n_pca=9)
+
+    class Shrinking:
+        n_left = 4
+
+        def __iter__(self):
+            self.n_left -= 1
+            return iter(source[: self.n_left])
+
+    with pytest.raises(ValueError, match="same rows when it is read again, got 600 rows and then"):
+        model.fit_stream(Shrinking(), memory_budget="1kB")
+    assert not hasattr(model, "coef_")
     for words in ({"checkpoint": "file", "source_name": "rows"}, {"forget": False}):
         with pytest.raises(ValueError, match="two passes start afresh and have no checkpoints"):
             model.fit_stream(source, memory_budget=1, **words)
