@@ -105,7 +105,7 @@ BAD_WORDS = {
     "n_pca": [0, 1.5, "many"],
     "n_jobs": [0],
     "half_life": [-1.0],
-    "n_components": [0, 64],
+    "n_components": [0, 65],
     "beta": [-1.0, "none"],
     "random_state": [8],
 }
