@@ -37,7 +37,8 @@ class OutOfCore:
         """Learn from a source larger than memory, as a ``partial_fit`` loop would, bit for bit.
 
         A thread reads the next batches while the present one is learnt; what is held in memory
-        depends on the batches and on D, never on the number of rows.
+        depends on the batches and on D, never on the number of rows. (Of a Parquet file one row
+        group is held: write wide tables with row groups of some ten thousand rows.)
 
         Parameters
         ----------

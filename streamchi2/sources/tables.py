@@ -119,6 +119,7 @@ class TableSource:
             # One thread of ours reads ahead already; more would only hold more in memory.
             batch_readahead=1,
             fragment_readahead=1,
+            fragment_scan_options=_scan_options(fragment),
         )
 
     def _batch(self, found: Any, name: str | None, start: int) -> Batch:
@@ -171,6 +172,14 @@ def _name_of(fragment: Any) -> str:
         digest.update(file.read_at(min(size, _PROBE), 0))
         digest.update(file.read_at(min(size, _PROBE), max(size - _PROBE, 0)))
     return f"{path.rsplit('/', 1)[-1]}#{digest.hexdigest()[:16]}"
+
+
+def _scan_options(fragment: Any) -> Any:
+    """Return options that hold less of a row group: fetching all of it at once is for networks."""
+    if not isinstance(fragment, pyarrow.dataset.ParquetFileFragment):
+        return None
+    near = fragment.filesystem.type_name == "local"
+    return pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=not near)
 
 
 def _without_row_groups(fragment: Any, n_absorbed: int) -> tuple[int, Any]:
