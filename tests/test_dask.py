@@ -29,6 +29,7 @@ from streamchi2 import (
     StreamingRidge,
     StreamingRidgeClassifier,
 )
+from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.map_words import MapWords
 from streamchi2.persistence import dumped, loaded
@@ -36,7 +37,7 @@ from streamchi2.persistence import dumped, loaded
 RANDOM = np.random.default_rng(0)
 N, WIDTH = 1500, 6
 # The rows on which a map is planned are of another kind, so that k has something to adapt to.
-ROWS = np.vstack([RANDOM.dirichlet(np.full(WIDTH, c), n) for c, n in ((50.0, 100), (0.3, 1400))])
+ROWS = np.vstack([RANDOM.dirichlet(np.full(WIDTH, c), n) for c, n in ((50.0, 300), (0.3, 1200))])
 LABELS = np.array(["ham", "spam", "eggs"])[np.argmax(ROWS[:, :3], axis=1)]
 NUMBERS = np.sin(6 * ROWS[:, 0]) + ROWS[:, 1]
 
@@ -112,7 +113,7 @@ def test_without_adaptation_it_equals_the_fit_of_one_machine(name):
 @given(st.lists(st.integers(0, N), max_size=6), st.sets(st.integers(0, 6)))
 def test_moments_are_those_of_all_rows_under_the_final_map(ends, unlabelled):
     parts = delayed_batches(*sorted(ends), unlabelled=unlabelled)
-    model = ExpChi2Classifier(16, n_terms=2, n_pca=10, random_state=0)
+    model = ExpChi2Classifier(64, n_terms=2, beta=1.0, n_pca=10, random_state=0)
     model = streamchi2.dask.fit(model, parts, fan_in=2)
     features = model._recipe.transform(ROWS).astype(np.float64)
     cuts = [0, *sorted(ends), N]
@@ -127,6 +128,20 @@ def test_moments_are_those_of_all_rows_under_the_final_map(ends, unlabelled):
     assert found.weight == known.sum()
     if known.any():
         np.testing.assert_allclose(found.scatter() / N, _scatter(expected) / N, atol=1e-6)
+
+
+def test_no_partition_adapts_the_map_to_itself():
+    rows = ROWS * np.where(np.arange(N) < 256, 10.0, 1.0)[:, None]
+    parts = [delayed((rows[part], LABELS[part])) for part in (slice(0, 256), slice(256, N))]
+    model = ExpChi2Classifier(64, n_terms=2, beta=1.0, random_state=0)
+    model = streamchi2.dask.fit(model, parts)
+    alone = AdaptiveMap(model._stream.tracker.map.settings, model._recipe)
+    alone.absorb(rows[:256])
+    alone.reestimate()
+    assert alone.recipe != model._recipe  # it would have, left to itself
+    features = model._recipe.transform(rows).astype(np.float64)
+    moments = model._stream.snapshot().feature_moments()
+    np.testing.assert_allclose(moments.scatter() / N, _scatter(features) / N, atol=1e-6)
 
 
 def _scatter(features):
