@@ -45,7 +45,7 @@ class OutOfCore:
         source : iterable, str, path, pyarrow.dataset.Dataset or pyarrow.Table
             Batches X, (X, y) or (X, y, sample_weight), where y may be None for rows without
             targets; or a Parquet or CSV file, a folder of such files, or a table (these need
-            the extra ``arrow``).
+            the extra ``arrow``). It is read by another thread.
         target : str, optional
             Column of a table that holds the targets. Where it is null, a row has none and is
             learnt from as by ``observe``.
