@@ -31,8 +31,6 @@ autodoc_typehints = "none"  # types are in the docstrings, in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 myst_heading_anchors = 2
-# README links to files of the repository, which are not pages of this site.
-suppress_warnings = ["myst.xref_missing"]
 
 
 def write_tutorials() -> None:
@@ -50,6 +48,20 @@ def write_tutorials() -> None:
         )
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
+
+
+def point_at_pages(app, relative_path, parent, content) -> None:
+    """Let links to files of the repository lead to the pages that are made of them."""
+    for file, page in {
+        "examples/paper/README.md": "paper.md",
+        "examples/planning.md": "planning.md",
+    }.items():
+        content[0] = content[0].replace(f"]({file})", f"]({page})")
+
+
+def setup(app) -> None:
+    """Hook into Sphinx."""
+    app.connect("include-read", point_at_pages)
 
 
 write_tutorials()
