@@ -60,7 +60,7 @@ def point_at_pages(app, relative_path, parent, content) -> None:
 
 
 def setup(app) -> None:
-    """Hook into Sphinx."""
+    """Register what happens when a file is included."""
     app.connect("include-read", point_at_pages)
 
 
