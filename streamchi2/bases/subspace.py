@@ -39,7 +39,9 @@ class SubspaceBasis:
 
     a smoother kernel than :math:`k`, which it reaches as D grows: a direction is followed as far
     as D features can. What is left out differs little from pair to pair, so that it acts as a
-    constant factor, which the penalty of a regression absorbs.
+    constant factor, which the penalty of a regression absorbs; values of the kernel itself are
+    too large by that factor (rms error .4 on gradient histograms of images at D = 1000, where
+    accuracy gains most).
 
     Law: directions belong to coordinates, which transport keeps in place when k changes.
 

@@ -68,8 +68,9 @@ class ExpChi2Sampler(
         of cosine and sine; or the paper's cosines with random shifts. "subspace" frequencies are
         orthogonal and point where the first D rows vary (at most 1024 are kept until then), more
         in the leading principal directions of the coordinates, not at all where those rows do not
-        vary: they say more per feature, of a smoother kernel. "landmarks" are Nyström features
-        instead, over D rows drawn from the first 2D; they cost most per row.
+        vary. They are best to learn from, but of a smoother kernel: ``kernel_error()`` shows by how
+        much. "landmarks" are Nyström features instead, over D rows drawn from the first 2D; they
+        are nearest to the exact kernel and cost most per row.
     landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
         Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
         the first 64 rows. At least D of them; of more the D leading directions are taken.
