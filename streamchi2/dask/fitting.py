@@ -15,6 +15,12 @@ from streamchi2.dask.partitions import partitions_of
 from streamchi2.dask.passes import inputs_seen, learnt, merged
 from streamchi2.dask.planning import planned_on_first_rows
 from streamchi2.estimators.map_words import MapWords
+from streamchi2.estimators.memory_budget import (
+    MemoryBudget,
+    first_of_two,
+    map_to_reread,
+    needs_two_passes,
+)
 from streamchi2.estimators.out_of_core import OutOfCore
 from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.interrupts import deferred_interrupts
@@ -23,7 +29,9 @@ from streamchi2.trackers.buffered_tracker import BufferedTracker
 AnyEstimator = TypeVar("AnyEstimator", bound=OutOfCore)
 
 
-def fit(estimator: AnyEstimator, X: Any, y: Any = None, *, fan_in: int = 4) -> AnyEstimator:
+def fit(
+    estimator: AnyEstimator, X: Any, y: Any = None, *, memory_budget: Any = None, fan_in: int = 4
+) -> AnyEstimator:
     """Fit an estimator on a Dask collection, on the cluster of the active client if there is one.
 
     The map is planned on the first rows, as ``estimator.fit`` would plan it, and k is estimated
@@ -50,6 +58,10 @@ def fit(estimator: AnyEstimator, X: Any, y: Any = None, *, fan_in: int = 4) -> A
         rows without targets. A batch should fit into a worker's memory several times.
     y : dask Array, dask Series, list of delayed targets or None
         Targets, with the partitions of ``X``; arrays of known length are cut to fit.
+    memory_budget : int, str or None, default=None
+        Bytes for scatter matrices, as a number or like "4GB". Where the joint scatter of several
+        descriptors is above it and ``n_pca`` is given, their principal components are found
+        first and learning happens inside these, as by ``fit_stream``.
     fan_in : int, default=4
         How many partial results, each of 8 D^2 bytes, are merged by one task.
 
@@ -60,9 +72,10 @@ def fit(estimator: AnyEstimator, X: Any, y: Any = None, *, fan_in: int = 4) -> A
 
     Notes
     -----
-    A partition is read twice, once where ``adapt=False`` or there is no map, and its rows cross
-    no wire. n partitions send n partial results, 8 D^2 bytes each: let them be so large that
-    learning, D^2 a row, takes longer than sending, some thousands of rows.
+    A partition is read twice, once where ``adapt=False`` or there is no map, and once more where
+    ``memory_budget`` asks for components first; its rows cross no wire. n partitions send n
+    partial results, 8 D^2 bytes each: let them be so large that learning, D^2 a row, takes
+    longer than sending, some thousands of rows.
 
     References
     ----------
@@ -85,8 +98,10 @@ def fit(estimator: AnyEstimator, X: Any, y: Any = None, *, fan_in: int = 4) -> A
         raise ValueError("y must hold the targets, got None")
     as_positive_int(fan_in, name="fan_in", minimum=2)
     parts = partitions_of(X, y)
-    if isinstance(estimator, MapWords):
-        result = _fitted_map(planned_on_first_rows(estimator, parts), parts, fan_in)
+    if isinstance(estimator, MemoryBudget) and needs_two_passes(estimator, memory_budget):
+        result = _fitted_in_components(estimator, parts, fan_in)
+    elif isinstance(estimator, MapWords):
+        result = _fitted_map(planned_on_first_rows(clone(estimator), parts), parts, fan_in)
     else:
         result = _tree(learnt, clone(estimator), parts, fan_in)
         if not result.__sklearn_is_fitted__():
@@ -124,11 +139,26 @@ def _fitted_map(planned: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     if samples_only:
         shard._stream = seen
         return shard.new_shard().merge(shard)  # which makes what is read of it
+    return _learnt_under(seen.tracker, shard, parts, fan_in)
+
+
+def _fitted_in_components(estimator: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
+    """Return the estimator that has learnt inside the components of each descriptor."""
+    first = _fitted_map(planned_on_first_rows(first_of_two(estimator), parts), parts, fan_in)
+    second = clone(estimator)
+    second._planned = map_to_reread(first)
+    shard = planned_on_first_rows(second, parts).new_shard()
+    return _learnt_under(map_to_reread(first).reread(), shard, parts, fan_in)
+
+
+def _learnt_under(seen: Any, shard: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
+    """Return a shard that has learnt all partitions under a map that has seen them."""
+    adapt, empty = shard.adapt, _map_of(shard)
     # Workers hold on to the map: one partition must not adapt it.
     settings = _without_adapting(empty.settings)
-    shard.adapt, shard._stream.tracker.map = False, type(empty)(settings, seen.tracker.recipe)
+    shard.adapt, shard._stream.tracker.map = False, type(empty)(settings, seen.recipe)
     result = _tree(learnt, shard, parts, fan_in)
-    result.adapt, result._stream.tracker.map = True, seen.tracker
+    result.adapt, result._stream.tracker.map = adapt, seen
     result._swap_in(result._stream, result._words_of_stream())
     return result
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed, delayed
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 
 from streamchi2.dask.passes import head, target_shape
 from streamchi2.sources import Batch
 
 
-def planned_on_first_rows(estimator: Any, parts: Sequence[Delayed]) -> Any:
-    """Return a clone that has learnt the first rows, as many as its map is planned on."""
-    model = clone(estimator)
+def planned_on_first_rows(model: Any, parts: Sequence[Delayed]) -> Any:
+    """Let a new estimator learn the first rows, as many as its map is planned on."""
     for part in parts:
         start = 0
         while (n_missing := _n_missing(model)) > 0:

@@ -56,27 +56,13 @@ class MemoryBudget(OutOfCore):
         estimator
             This one. A refusal in one of two passes leaves it as it was.
         """
-        if memory_budget is None or self.descriptors is None:
-            if memory_budget is not None:
-                as_bytes(memory_budget)
+        if not needs_two_passes(self, memory_budget):
             return super().fit_stream(source, **words)
-        budget = as_bytes(memory_budget)
-        names = tuple(self.descriptors) if isinstance(self.descriptors, Mapping) else ("",)
-        n_bytes = 8 * sum(divided(self.n_components, names, name="n_components")) ** 2
-        if n_bytes <= budget:
-            return super().fit_stream(source, **words)
-        self._check_two_passes(source, n_bytes, budget, words)
+        self._check_two_passes(source, words)
         self._fit_twice(source, words)
         return self
 
-    def _check_two_passes(
-        self, source: Any, n_bytes: int, budget: float, words: dict[str, Any]
-    ) -> None:
-        if self.n_pca is None:
-            raise ValueError(
-                f"memory_budget must hold a scatter of {n_bytes} bytes unless n_pca is given, got "
-                f"{budget:.0f}"
-            )
+    def _check_two_passes(self, source: Any, words: dict[str, Any]) -> None:
         if isinstance(source, Iterator):
             raise TypeError(
                 "source must be one that can be read twice where memory_budget asks for two "
@@ -89,18 +75,9 @@ class MemoryBudget(OutOfCore):
             )
 
     def _fit_twice(self: Any, source: Any, words: dict[str, Any]) -> None:
-        from streamchi2.estimators.pca import ExpChi2PCA
-
-        parameters = self.get_params(deep=False)
-        first = ExpChi2PCA(**{name: parameters[name] for name in ExpChi2PCA._get_param_names()})
-        self._learner_words()  # refused before all the work
-        first.fit_stream(source, **words)
-        found = first._solution.components
-        projection = Projection(found.vectors, found.mean, found.variance_shares)
+        first = first_of_two(self).fit_stream(source, **words)
         second = clone(self)
-        seen = first._solution.state
-        assert isinstance(seen, JointMap)
-        second._planned = ProjectedMap.to_reread(seen, projection)
+        second._planned = map_to_reread(first)
         OutOfCore.fit_stream(second, source, **words)
         n_rows = [model._stream.n_rows for model in (first, second)]
         if n_rows[0] != n_rows[1]:
@@ -111,6 +88,39 @@ class MemoryBudget(OutOfCore):
         stream = _completed(second._stream)
         with deferred_interrupts():
             self._swap_in(stream, second._words_of_stream() | columns_of(second))
+
+
+def needs_two_passes(estimator: Any, memory_budget: Any) -> bool:
+    """Tell whether the joint scatter of an estimator's descriptors is above a budget, or None."""
+    budget = None if memory_budget is None else as_bytes(memory_budget)
+    if budget is None or estimator.descriptors is None:
+        return False
+    given = estimator.descriptors
+    names = tuple(given) if isinstance(given, Mapping) else ("",)
+    n_bytes = 8 * sum(divided(estimator.n_components, names, name="n_components")) ** 2
+    if n_bytes > budget and estimator.n_pca is None:
+        raise ValueError(
+            f"memory_budget must hold a scatter of {n_bytes} bytes unless n_pca is given, got "
+            f"{budget:.0f}"
+        )
+    return n_bytes > budget
+
+
+def first_of_two(estimator: Any) -> Any:
+    """Return the estimator of the first pass: the principal components of each descriptor."""
+    from streamchi2.estimators.pca import ExpChi2PCA
+
+    estimator._learner_words()  # refused before all the work
+    parameters = estimator.get_params(deep=False)
+    return ExpChi2PCA(**{name: parameters[name] for name in ExpChi2PCA._get_param_names()})
+
+
+def map_to_reread(first: Any) -> ProjectedMap:
+    """Return the map of the second pass, from what the first has found."""
+    found, seen = first._solution.components, first._solution.state
+    assert isinstance(seen, JointMap)
+    projection = Projection(found.vectors, found.mean, found.variance_shares)
+    return ProjectedMap.to_reread(seen, projection)
 
 
 def _completed(stream: BufferedTracker[MappedMoments]) -> BufferedTracker[MappedMoments]:
