@@ -8,13 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.solvers.group_lasso import (
-    Fit,
-    Groups,
-    fitted,
-    scaled,
-    strongest_alpha,
-)
+from streamchi2.solvers.group_fit import Fit, Groups, fitted, strongest_alpha
+from streamchi2.solvers.group_lasso import scaled
 from streamchi2.solvers.ridge import ridge_by_gcv
 from streamchi2.trackers.labelled_moments import RegressionMoments
 

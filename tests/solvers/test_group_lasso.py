@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
-from streamchi2.solvers.group_lasso import (
-    definite,
-    fitted,
-    group_lasso,
-    group_scales,
-    penalty_weights,
-    scaled,
-    strongest_alpha,
-)
+from streamchi2.solvers.group_fit import fitted, penalty_weights, strongest_alpha
+from streamchi2.solvers.group_lasso import definite, group_lasso, group_scales, scaled
 from streamchi2.solvers.group_path import chosen_by_gcv, entry_alphas
 from streamchi2.solvers.ridge import ridge
 from streamchi2.trackers.labelled_moments import TargetMoments
@@ -183,6 +176,17 @@ def test_a_scatter_that_rounding_has_made_indefinite_is_no_obstacle():
     for share in (1e-3, 1e-6, 1e-9, 1e-200):
         coef = group_lasso(bent, groups, share * strongest_alpha(bent, groups)).coef
         assert np.isfinite(coef).all()
+
+
+def test_a_group_that_varies_by_rounding_alone_stays_out():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 6))
+    targets = rows[:, :1] + 0.1 * random.normal(size=(200, 1))
+    rows[:, 3:] = 0.1 + 1e-8 * rows[:, :3]  # which would explain the targets
+    moments = definite(TargetMoments(6, 1).update(rows, targets).summary())
+    groups = consecutive((3, 3))
+    assert_allclose(entry_alphas(moments, groups)[1], 0.0, atol=1e-2)
+    assert chosen_by_gcv(moments, groups).scales[1] == 0.0
 
 
 def test_nothing_to_learn_from_gives_nothing():
