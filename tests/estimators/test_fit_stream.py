@@ -90,25 +90,25 @@ def test_a_table_is_learnt_like_its_rows_and_names_are_remembered(name):
         np.testing.assert_array_equal(answers(model), answers(expected))
 
 
-@settings(max_examples=15)
-@given(st.lists(st.booleans(), min_size=90, max_size=90), st.booleans())
+@settings(max_examples=6)
+@given(st.lists(st.booleans(), min_size=72, max_size=72), st.booleans())
 def test_rows_without_targets_are_observed_where_they_stand(known, words):
     labels = WORDS if words else NUMBERS
-    column = pa.array(labels[:90], mask=~np.array(known))
+    column = pa.array(labels[:72], mask=~np.array(known))
     kind = ExpChi2Classifier if words else ExpChi2Regressor
     model = kind(8, n_pca=4, random_state=0)
     expected = kind(8, n_pca=4, random_state=0)
     if not (words or known[0]):  # the number of targets must be known, as it is in a table
         known = [True, *known[1:]]
-        column = pa.array(labels[:90], mask=~np.array(known))
+        column = pa.array(labels[:72], mask=~np.array(known))
     for row, given_ in enumerate(known):
         if given_:
             expected.partial_fit(ROWS[row : row + 1], labels[row : row + 1])
         else:
             expected.observe(ROWS[row : row + 1])
-    model.fit_stream(table_of(ROWS[:90], column), target="y", batch_size=17)
-    mine, theirs = (side._solution.components for side in (model, expected))
-    np.testing.assert_array_equal(mine.pairs.vectors, theirs.pairs.vectors)
+    model.fit_stream(table_of(ROWS[:72], column), target="y", batch_size=17)
+    shares = [side.explained_variance_ratio_ for side in (model, expected)]
+    np.testing.assert_array_equal(*shares)
     assert model.input_histogram_ == expected.input_histogram_
     if sum(known) > 1:
         np.testing.assert_array_equal(model.coef_, expected.coef_)
