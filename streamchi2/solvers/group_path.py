@@ -45,6 +45,11 @@ def chosen_by_gcv(moments: RegressionMoments, groups: Groups) -> Chosen:
     the best of these and, for every smaller choice of groups met on the way, its last. Of these the
     sparsest within 1 % of the least GCV answers: a group has to earn its place.
 
+    Notes
+    -----
+    Some fifty Cholesky factors of the scatter, where ridge regression takes one reduction: three
+    to five times as long. A smaller ``n_pca`` helps.
+
     References
     ----------
     Golub, Heath and Wahba (1979), doi:10.1080/00401706.1979.10489751; Meinshausen (2007), Relaxed
