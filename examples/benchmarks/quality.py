@@ -182,6 +182,10 @@ def save_picture(points):
         if "exact" in found:
             axis.axhline(found["exact"], color="black", lw=0.8, ls=":")
         axis.set(title=name, xscale="log", xlabel="prediction, CPU us a row")
+        low, high = axis.get_xlim()
+        ticks = [tick for tick in (3, 10, 30, 100, 300, 1000, 3000) if low < tick < high]
+        axis.set_xticks(ticks, labels=map(str, ticks))
+        axis.minorticks_off()
     axes[0, 0].set_ylabel("accuracy (dotted: exact kernel)")
     axes[0, 0].legend(frameon=False, fontsize=7)
     figure.savefig("quality.png", dpi=120)
