@@ -126,7 +126,9 @@ class IterableSource:
 
 def as_batch(found: Any, name: str | None, position: int) -> Batch:
     """Return what an iterable gave, X, (X, y) or (X, y, sample_weight), as a batch."""
-    parts = found if isinstance(found, tuple) else (found,)
+    # Loaders of other libraries give lists [X, y]; a list of rows holds no table.
+    paired = isinstance(found, list) and found and len(getattr(found[0], "shape", ())) == 2
+    parts = tuple(found) if paired or isinstance(found, tuple) else (found,)
     if not 1 <= len(parts) <= 3 or parts[0] is None:
         raise ValueError(
             "source must give batches X, (X, y) or (X, y, sample_weight), got "

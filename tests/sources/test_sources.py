@@ -118,6 +118,13 @@ def test_rows_of_an_iterable_that_have_been_absorbed_are_left_out(sizes, n_absor
     np.testing.assert_array_equal(labels, LABELS[n_absorbed : ends[-1]])
 
 
+def test_pairs_may_come_as_lists_and_rows_as_lists_of_arrays():
+    pair, rows = as_source([[ROWS, LABELS], list(ROWS)]).batches(Ledger())
+    assert pair.targets is LABELS
+    assert rows.targets is None
+    assert (pair.n_rows, rows.n_rows) == (N, N)
+
+
 def test_row_groups_that_have_been_absorbed_are_not_decoded(places):
     source = as_source(places["parquet"], target="label")
     ((_, fragment),) = source.fragments
