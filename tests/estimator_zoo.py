@@ -175,8 +175,8 @@ def _stream_of_map():
     return stream.update(sparse.csr_array(ROWS[:100]), weights=WEIGHTS[:100])
 
 
-def _map():
-    settings = ExpChi2Sampler(8)._map_settings(WIDTH, 4)
+def _map(**words):
+    settings = ExpChi2Sampler(8, **words)._map_settings(WIDTH, 4)
     return AdaptiveMap(settings)
 
 
@@ -200,6 +200,7 @@ TRACKERS = {
     "announced classes": lambda: ClassMoments(2, classes=np.array([False, True])),
     "map": lambda: _map().update(ROWS[:64]),
     "feature map": lambda: _map().update(ROWS[:64]).recipe,
+    "map in a subspace": lambda: _map(basis="subspace").update(ROWS[:64]).recipe,
     "mapped moments": lambda: MappedMoments(_map(), TargetMoments(8, 1)).update(
         ROWS[:64], NUMBERS[:64, None]
     ),
