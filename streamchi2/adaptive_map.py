@@ -162,7 +162,7 @@ class AdaptiveMap:
     def _refit(self, recipe: FeatureMap) -> None:
         if self.predicted_kernel_error() <= self._tolerance:
             return
-        measured = SampledError(recipe, self.sample.rows)
+        measured = SampledError(recipe.basis.beta, self.sample.rows)
         error = measured.of(recipe.series)
         if error <= _NEGLIGIBLE * self._tolerance:
             return  # what is predicted is an upper estimate, which rows need not bear out

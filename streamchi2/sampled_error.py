@@ -7,14 +7,11 @@ magnitude, and a series that looks better may be worse. A few rows tell.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.batch import Rows
-from streamchi2.feature_map import FeatureMap
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.series.transport import RotatedSeries
 
@@ -26,47 +23,56 @@ class SampledError:
 
     .. math:: e^{-\frac\beta2\lVert c(x)-c(y)\rVert^2} - e^{-\beta\chi^2(x, y)}
 
-    The error of the series alone, whatever random features follow it; with slots, that of folding
-    is in it too.
+    The error of the series alone, whatever folding and random features follow it.
 
     Parameters
     ----------
-    recipe : FeatureMap
-        Knows beta and how coordinates are folded.
+    beta : float
+        Inverse scale of the kernel.
     rows : ndarray or csr_array
         Checked rows, of which the first 64 are used.
 
     Examples
     --------
-    >>> from streamchi2.bases import OrthogonalBasis
     >>> from streamchi2.series import DirectSeries
-    >>> recipe = FeatureMap(RotatedSeries(DirectSeries([0.3])), OrthogonalBasis(2, 100, seed=0))
-    >>> error = SampledError(recipe, np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]))
+    >>> error = SampledError(1.0, np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]))
     >>> [round(error.of(RotatedSeries(DirectSeries(k))), 4) for k in ([0.3], [0.2, 0.6])]
     [0.1301, 0.0088]
     """
 
-    def __init__(self, recipe: FeatureMap, rows: Rows) -> None:
-        self._rows = sparse.csr_array(rows[:MOST_ROWS]) if recipe.slots else rows[:MOST_ROWS]
-        self._recipe = replace(recipe, dtype="float64")
-        self._pairs = np.triu_indices(self._rows.shape[0], k=1)
+    def __init__(self, beta: float, rows: Rows) -> None:
+        self._beta = beta
         # Whatever the degrees of freedom: it is distances that a series gets wrong.
-        self._exact = exp_chi2_kernel(self._rows, beta=recipe.basis.beta)[self._pairs]
+        rows = rows[:MOST_ROWS]
+        self._pairs = np.triu_indices(rows.shape[0], k=1)
+        self._exact = exp_chi2_kernel(rows, beta=beta)[self._pairs]
+        self._rows = _narrow(rows)
 
     def of(self, series: RotatedSeries) -> float:
         """Return the error of a series; 0 where there are no two rows."""
         if not self._exact.size:
             return 0.0
-        inputs = self._recipe.with_series(series).inputs(self._rows)
-        approximate = np.exp(-self._exponents(np.asarray(inputs, dtype=np.float64)))
+        approximate = np.exp(-self._exponents(series))
         return float(np.sqrt(np.mean(np.square(approximate - self._exact))))
 
-    def _exponents(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        left, right = self._pairs
-        unit = max(float(np.abs(inputs).max()), np.finfo(np.float64).tiny)
-        inputs = inputs / unit  # squares in this unit stay in range
-        lengths, products = np.square(inputs).sum(axis=1), inputs @ inputs.T
+    def _exponents(self, series: RotatedSeries) -> NDArray[np.float64]:
+        stored, (left, right) = self._rows, self._pairs
+        terms = series.coordinates(stored.data)
+        unit = max(float(np.abs(terms).max(initial=0.0)), np.finfo(np.float64).tiny)
+        products = np.zeros((stored.shape[0], stored.shape[0]))
+        for term in terms / unit:  # squares in this unit stay in range
+            one = sparse.csr_array((term, stored.indices, stored.indptr), shape=stored.shape)
+            products += (one @ one.T).toarray()
+        lengths = np.diag(products)
         squared = np.maximum(lengths[left] + lengths[right] - 2.0 * products[left, right], 0.0)
         with np.errstate(over="ignore"):  # an infinite distance is a kernel value of zero
-            exponents: NDArray[np.float64] = (0.5 * self._recipe.basis.beta * squared) * unit * unit
+            exponents: NDArray[np.float64] = (0.5 * self._beta * squared) * unit * unit
         return exponents
+
+
+def _narrow(rows: Rows) -> sparse.csr_array:
+    """Return rows with only the columns that some of them use, however wide they were."""
+    stored = sparse.csr_array(rows, dtype=np.float64)
+    used, places = np.unique(stored.indices, return_inverse=True)
+    shape = (stored.shape[0], max(1, used.size))
+    return sparse.csr_array((stored.data, places, stored.indptr), shape=shape)

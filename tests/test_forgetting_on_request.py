@@ -66,8 +66,8 @@ def test_faded_statistics_are_those_of_lighter_rows():
 
 
 def test_re_estimation_on_request_happens_at_any_position():
-    adaptive = AdaptiveMap(settings(n_components=4096, n_terms=2))
-    adaptive.update(wide(np.where(np.sort(ROWS)[:, -3:-2] <= ROWS, ROWS, 0.0)[:64]))
+    adaptive = AdaptiveMap(settings(n_components=4096, beta=3.0))
+    adaptive.update(wide(30.0 * ROWS[:64]))  # so that k is far too large for what follows
     for _ in range(5):
         adaptive.absorb(wide(ROWS))
     assert not adaptive.transports

@@ -14,9 +14,7 @@ from streamchi2 import (
     chi2_distance,
     exp_chi2_kernel,
 )
-from streamchi2.bases import OrthogonalBasis, Slots
 from streamchi2.errors import PrecisionWarning
-from streamchi2.feature_map import FeatureMap
 from streamchi2.persistence import dumped, loaded
 from streamchi2.sampled_error import MOST_ROWS, SampledError
 from streamchi2.series.relevance import relevant
@@ -102,22 +100,22 @@ HISTOGRAMS = st.lists(
 @given(HISTOGRAMS, st.floats(0.01, 10))
 def test_the_sampled_error_is_that_of_the_kernel_of_coordinates(rows, beta):
     series = RotatedSeries(DirectSeries([0.1, 3.0]))
-    recipe = FeatureMap(series, OrthogonalBasis(6, 10, seed=0, beta=beta))
     approximate = np.exp(-beta / 2 * cdist(*2 * [series.transform(rows)], "sqeuclidean"))
     error = (approximate - exp_chi2_kernel(rows, beta=beta))[np.triu_indices(len(rows), k=1)]
     # Squared lengths up to 300 are subtracted: eps 1e3 beta of the exponent, which is 1e-11.
     expected = np.sqrt(np.mean(error**2))
-    assert SampledError(recipe, rows).of(series) == pytest.approx(expected, abs=1e-10)
+    assert SampledError(beta, rows).of(series) == pytest.approx(expected, abs=1e-10)
 
 
-def test_the_sampled_error_knows_slots_and_few_rows():
-    series = RotatedSeries(DirectSeries([0.1, 3.0]))
-    recipe = FeatureMap(series, OrthogonalBasis(4096, 10, seed=0), Slots(4096, seed=0))
-    plain = FeatureMap(series, OrthogonalBasis(2 * WIDTH, 10, seed=0))
-    rows = 9.0 * PLAIN[:50]
-    found = [SampledError(each, rows).of(series) for each in (recipe, plain)]
-    assert found[0] == pytest.approx(found[1], rel=0.2)  # 48 coordinates in 4096 slots: few meet
-    assert SampledError(plain, rows[:1]).of(series) == 0.0
+def test_the_sampled_error_knows_rows_of_any_width_and_number():
+    series, rows = RotatedSeries(DirectSeries([0.1, 3.0])), 9.0 * PLAIN[:50]
+    narrow = sparse.csr_array(rows)
+    columns = narrow.indices.astype(np.int64) << 40  # hashed names stand that far apart
+    wide = sparse.csr_array((narrow.data, columns, narrow.indptr), shape=(50, 2**62))
+    expected = pytest.approx(SampledError(1.0, rows).of(series), rel=1e-12)  # sums of 24
+    assert SampledError(1.0, wide).of(series) == expected
+    assert SampledError(1.0, rows[:1]).of(series) == 0.0
+    assert SampledError(1.0, 0.0 * rows).of(series) == 0.0
 
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.floats(1e-3, 1e3))
