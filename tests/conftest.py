@@ -1,6 +1,7 @@
 """Shared settings: one hypothesis profile, and the real data sets where they are at hand."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,10 @@ settings.load_profile("streamchi2")
 
 # Matrices are small here: a second BLAS thread only waits, badly so on a busy machine.
 threadpool_limits(1, user_api="blas")
+
+# Run in the background, Python inherits an ignored Ctrl-C, and tests of interrupts would wait for it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(os.environ.get("STREAMCHI2_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
