@@ -20,7 +20,7 @@ settings.load_profile("streamchi2")
 # Matrices are small here: a second BLAS thread only waits, badly so on a busy machine.
 threadpool_limits(1, user_api="blas")
 
-# Run in the background, Python inherits an ignored Ctrl-C, and tests of interrupts would wait for it.
+# In the background Python inherits an ignored Ctrl-C, for which tests of interrupts would wait.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
