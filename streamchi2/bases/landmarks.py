@@ -84,11 +84,14 @@ class LandmarkBasis:
         needed_by = np.where(used.any(axis=1), used.argmax(axis=1), self.n_components)
         order = np.argsort(needed_by, kind="stable")[: np.count_nonzero(used.any(axis=1))]
         anchors = inputs_of(self.landmarks)[order]
+        centre = anchors.mean(axis=0)
+        anchors -= centre
         whitening = self.whitening[order].astype(anchors.dtype)
         starts = range(0, self.n_components, _PANEL)
         reach = np.searchsorted(needed_by[order], [start + _PANEL for start in starts])
         return AnchoredLandmarks(
             np.ascontiguousarray(anchors.T),
+            centre,
             np.einsum("ij,ij->i", anchors, anchors),
             tuple(
                 np.ascontiguousarray(whitening[:n_rows, start : start + _PANEL])
@@ -121,7 +124,8 @@ class LandmarkBasis:
 class AnchoredLandmarks:
     """Landmarks in coordinates: what turns a block of coordinates into features."""
 
-    anchors: Floats  # (n_inputs, m)
+    anchors: Floats  # (n_inputs, m), about their mean
+    centre: Floats  # (n_inputs,): distances between rows much alike would drown in their lengths
     lengths: Floats  # (m,) squared
     panels: tuple[Floats, ...]  # columns of the whitening, down to their last non-zero row
     beta: float
@@ -131,6 +135,7 @@ class AnchoredLandmarks:
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out``, shape (n, D), from coordinates, shape (n, n_inputs)."""
+        inputs = inputs - self.centre
         products = inputs @ self.anchors
         own = np.einsum("ij,ij->i", inputs, inputs)[:, None]
         kernel = kernel_of(products, own, self.lengths, self.beta, self.dof)
@@ -160,8 +165,9 @@ def landmark_basis(
     [[1.    0.746]
      [0.746 1.   ]]
     """
-    lengths = np.einsum("ij,ij->i", inputs, inputs)
-    kernel = kernel_of(inputs @ inputs.T, lengths[:, None], lengths, beta, dof)
+    centred = inputs - inputs.mean(axis=0)
+    lengths = np.einsum("ij,ij->i", centred, centred)
+    kernel = kernel_of(centred @ centred.T, lengths[:, None], lengths, beta, dof)
     n_landmarks = landmarks.shape[0]
     whitened = _by_eigenvalues if n_landmarks > n_components else _by_pivots
     whitening = np.zeros((n_landmarks, n_components))
