@@ -219,6 +219,28 @@ def test_it_goes_on_streaming_and_can_be_saved():
     assert model.n_samples_seen_ == 2 * N
 
 
+@pytest.mark.parametrize("ends", [(), (1480,), (10, 20)], ids=str)
+@pytest.mark.parametrize("n_rows", [N, 30])
+def test_rows_that_wait_in_a_last_partition_are_counted_once_by_the_map(ends, n_rows):
+    cuts = [0, *(end for end in ends if end < n_rows), n_rows]
+    parts = [delayed((ROWS[start:stop], LABELS[start:stop])) for start, stop in pairwise(cuts)]
+    model = streamchi2.dask.fit(ExpChi2Classifier(16, random_state=0), parts)
+    twin = loaded(dumped(model))  # refused where map and rows disagree
+    twin.partial_fit(ROWS, LABELS)
+    assert twin._stream.snapshot().map.n_rows == twin.n_samples_seen_ == n_rows + N
+
+
+@pytest.mark.parametrize("kind", [StreamingPCA, StreamingRidge, StreamingRidgeClassifier])
+def test_a_partition_without_weight_is_as_good_as_none(kind):
+    targets = (ROWS[:, 0] > 0.2).astype(int)
+    heavy = delayed((ROWS[100:], targets[100:], np.ones(N - 100)))
+    light = delayed((ROWS[:100], targets[:100], np.zeros(100)))
+    together = streamchi2.dask.fit(kind(), [light, heavy])
+    alone = kind().fit(ROWS[100:], targets[100:], sample_weight=np.ones(N - 100))
+    assert together.n_samples_seen_ == N - 100
+    assert together._stream.tracker == alone._stream.tracker
+
+
 @pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2PCA, StreamingPCA])
 def test_transformers_are_fitted_too(kind):
     parameters = {} if kind is StreamingPCA else {"random_state": 0, "adapt": False}

@@ -25,6 +25,7 @@ from streamchi2.estimators.out_of_core import OutOfCore
 from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.interrupts import deferred_interrupts
 from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.trackers.row_buffer import RowBuffer
 
 AnyEstimator = TypeVar("AnyEstimator", bound=OutOfCore)
 
@@ -158,9 +159,18 @@ def _learnt_under(seen: Any, shard: Any, parts: Sequence[Delayed], fan_in: int) 
     settings = _without_adapting(empty.settings)
     shard.adapt, shard._stream.tracker.map = False, type(empty)(settings, seen.recipe)
     result = _tree(learnt, shard, parts, fan_in)
-    result.adapt, result._stream.tracker.map = adapt, seen
-    result._swap_in(result._stream, result._words_of_stream())
+    # Rows that still wait are among those the map has seen: it must not count them again.
+    stream = _settled(result._stream)
+    result.adapt, stream.tracker.map = adapt, seen
+    result._swap_in(stream, result._words_of_stream())
     return result
+
+
+def _settled(stream: BufferedTracker[Any]) -> BufferedTracker[Any]:
+    settled = BufferedTracker(stream.snapshot(), stream.buffer.boundaries)
+    settled.buffer = RowBuffer(stream.buffer.boundaries, stream.n_rows)
+    settled.ledger = stream.ledger
+    return settled
 
 
 def _map_of(shard: Any) -> Any:

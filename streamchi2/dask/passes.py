@@ -58,9 +58,11 @@ def inputs_seen(model: Any, empty: BufferedTracker[Any], batch: Batch) -> Buffer
 def learnt(shard: Any, batch: Batch) -> Any:
     """Return a shard that has learnt one partition, ``shard`` being one that has learnt none."""
     part = deepcopy(shard)
-    if batch.n_rows == 0:
+    first = not part.__sklearn_is_fitted__()
+    weightless = batch.weights is not None and not np.any(batch.weights)
+    if batch.n_rows == 0 or (first and weightless):
         return part
-    part._learn_batch(batch, first=not part.__sklearn_is_fitted__())
+    part._learn_batch(batch, first=first)
     part._stream.ledger = _entry(batch)
     return part
 

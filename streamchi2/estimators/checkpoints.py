@@ -61,6 +61,8 @@ class Checkpoint:
                 f"in {self.path}; remove the file to start afresh"
             )
         self._check_parameters(estimator, saved)
+        if not saved.__sklearn_is_fitted__():
+            return False
         found, wanted = (self._others(ledger) for ledger in (saved._stream.ledger, present))
         if found != wanted:
             raise StateMismatchError(

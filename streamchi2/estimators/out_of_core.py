@@ -115,7 +115,8 @@ class OutOfCore:
             ReadAhead(rows.batches(absorbed)) as batches,
         ):
             for batch in batches:
-                self._take_in(batch, first=first)
+                with batch.named_in_errors():
+                    self._take_in(batch, first=first)
                 first = False
                 report(batch.n_rows)
                 if saved is not None:
@@ -135,6 +136,7 @@ class OutOfCore:
         stream = self._stream
         before = stream.n_rows
         with stream.lock, deferred_interrupts():
+            self._ledger_with(batch, batch.n_rows)  # refuses rows that have been learnt
             try:
                 self._learn_batch(batch, first=False)
             except BaseException:  # whole blocks may have been learnt before Ctrl-C
@@ -143,10 +145,13 @@ class OutOfCore:
             self._record(batch, batch.n_rows)
 
     def _record(self, batch: Batch, n_rows: int) -> None:
-        if batch.source is not None:
-            stop = batch.start + n_rows
-            ledger = self._stream.ledger
-            self._stream.ledger = ledger.with_range(batch.source, batch.start, stop)
+        self._stream.ledger = self._ledger_with(batch, n_rows)
+
+    def _ledger_with(self, batch: Batch, n_rows: int) -> Ledger:
+        ledger = self._stream.ledger
+        if batch.source is None:
+            return ledger
+        return ledger.with_range(batch.source, batch.start, batch.start + n_rows)
 
     def _n_taken(self, batch: Batch, n_learnt: int) -> int:
         """Return how many rows of a batch went by when so many were learnt."""

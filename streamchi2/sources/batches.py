@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -50,6 +51,16 @@ class Batch:
         if self.targets is None or self.given is not None:
             row = self.start + (0 if self.given is None else int(np.argmin(self.given)))
             raise ValueError(f"every row must have a target, got none at row {row} of the source")
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Let errors, which count rows from the first of a batch, say where that stands."""
+        try:
+            yield
+        except Exception as error:
+            source = "the source" if self.source is None else self.source
+            error.add_note(f"in the batch that begins at row {self.start} of {source}")
+            raise
 
     def part(self, start: int, stop: int | None = None) -> Self:
         """Return some consecutive rows of the batch."""
@@ -135,4 +146,9 @@ def as_batch(found: Any, name: str | None, position: int) -> Batch:
             f"{len(parts)} parts at row {position}"
         )
     rows, targets, weights = (*parts, None, None)[:3]
-    return Batch(rows, targets, weights, source=name, start=position)
+    if hasattr(rows, "tocsr"):  # other sparse formats cannot be cut
+        rows = rows.tocsr()
+    batch = Batch(rows, targets, source=name, start=position)
+    if weights is not None and np.ndim(weights) == 0:
+        weights = np.full(batch.n_rows, weights)
+    return replace(batch, weights=weights)

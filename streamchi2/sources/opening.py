@@ -52,7 +52,7 @@ got 'rows.xlsx'
     as_positive_int(batch_size, name="batch_size")
     if name is not None:
         as_source_name(name)
-    dataset = _as_dataset(source, target)
+    dataset = _as_dataset(source, target, columns)
     if dataset is not None:
         from streamchi2.sources.tables import TableSource
 
@@ -68,14 +68,16 @@ got 'rows.xlsx'
     return IterableSource(source, name)
 
 
-def _as_dataset(source: Any, target: str | None) -> Any:
+def _as_dataset(source: Any, target: str | None, columns: Sequence[str] | None) -> Any:
     """Return a pyarrow Dataset, or None where there is no table."""
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         kind = _format_of(path)
         from streamchi2.sources.tables import csv_dataset, parquet_dataset
 
-        return parquet_dataset(path) if kind == "parquet" else csv_dataset(path, target)
+        if kind == "parquet":
+            return parquet_dataset(path)
+        return csv_dataset(path, target, columns)
     if "pyarrow" not in sys.modules:  # then it cannot be one of its tables
         return None
     from streamchi2.sources.tables import dataset_of

@@ -62,8 +62,9 @@ class TableSource:
         """Return the source, or refuse columns that are not there or hold no numbers."""
         schema = dataset.schema
         if columns is None:
-            columns = [column for column in schema.names if column != target]
-        chosen = tuple(columns)
+            left_out = {target, *_index_columns(schema)}
+            columns = [column for column in schema.names if column not in left_out]
+        chosen = _as_column_names(columns, target)
         for column in (*chosen, *(() if target is None else (target,))):
             if schema.names.count(column) != 1:
                 raise ValueError(f"source must have one column {column!r}, got {schema.names}")
@@ -97,30 +98,34 @@ class TableSource:
 
     def batches(self, absorbed: Ledger) -> Iterator[Batch]:
         """Return the batches, without the rows at the beginning of files that are absorbed."""
-        position, before = 0, None
+        positions: dict[str | None, int] = {}
         for name, fragment in self.fragments:
-            position = position if name == before else 0  # parts of one table count on
-            before = name
+            position = positions.get(name, 0)  # parts of one table, and equal files, count on
             n_absorbed = 0 if name is None else absorbed.beginning(name)
             skipped, rest = _without_row_groups(fragment, n_absorbed - position)
-            position += skipped
+            positions[name] = position = position + skipped
             for found in self._read(rest):
                 batch_start, position = position, position + found.num_rows
-                if position > n_absorbed:
+                positions[name] = position
+                if found.num_rows and position > n_absorbed:
                     late = max(n_absorbed - batch_start, 0)
                     yield self._batch(found.slice(late), name, batch_start + late)
 
     def _read(self, fragment: Any) -> Iterator[Any]:
         read = [*self.columns, *(() if self.target is None else (self.target,))]
-        yield from fragment.to_batches(
-            schema=self.dataset.schema,
-            columns=read,
-            batch_size=self.batch_size,
-            # One thread of ours reads ahead already; more would only hold more in memory.
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=_scan_options(fragment),
-        )
+        try:
+            yield from fragment.to_batches(
+                schema=self.dataset.schema,
+                columns=read,
+                batch_size=self.batch_size,
+                # One thread of ours reads ahead already; more would only hold more in memory.
+                batch_readahead=1,
+                fragment_readahead=1,
+                fragment_scan_options=_scan_options(fragment),
+            )
+        except pa.ArrowException as error:  # of types that differ between files, it names none
+            error.add_note(f"while reading {getattr(fragment, 'path', 'the table')}")
+            raise
 
     def _batch(self, found: Any, name: str | None, start: int) -> Batch:
         table = found.select(self.columns)
@@ -148,15 +153,18 @@ def parquet_dataset(path: str) -> Any:
     return pyarrow.dataset.dataset(path, format="parquet")
 
 
-def csv_dataset(path: str, target: str | None) -> Any:
-    """Return the dataset of a CSV file or a folder of such, every column but the target float64.
+def csv_dataset(path: str, target: str | None, columns: Sequence[str] | None) -> Any:
+    """Return the dataset of a CSV file or a folder of such, columns to learn from as float64.
 
     The type of a column is otherwise guessed from its first rows, and histograms often begin
     with whole numbers.
     """
     guessed = pyarrow.dataset.dataset(path, format="csv").schema
-    types = {name: pa.float64() for name in guessed.names if name != target}
-    if target in guessed.names and pa.types.is_null(guessed.field(target).type):
+    if target is not None and target not in guessed.names:
+        raise ValueError(f"source must have one column {target!r}, got {guessed.names}")
+    learnt = guessed.names if columns is None else columns
+    types = {name: pa.float64() for name in learnt if name != target}
+    if target is not None and pa.types.is_null(guessed.field(target).type):
         types[target] = pa.string()
     options = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     kind = pyarrow.dataset.CsvFileFormat(convert_options=options)
@@ -195,6 +203,23 @@ def _without_row_groups(fragment: Any, n_absorbed: int) -> tuple[int, Any]:
     return skipped, fragment.subset(row_group_ids=kept)
 
 
+def _index_columns(schema: Any) -> list[str]:
+    """Return the columns that hold the index of a DataFrame, which is none of its columns."""
+    described = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in described if isinstance(name, str)]  # others are ranges
+
+
+def _as_column_names(columns: Sequence[str], target: str | None) -> tuple[str, ...]:
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a sequence of names, got {columns!r}")
+    chosen = tuple(columns)
+    if len(set(chosen)) < len(chosen) or target in chosen:
+        raise ValueError(
+            f"columns must be distinct and not hold the target {target!r}, got {list(chosen)}"
+        )
+    return chosen
+
+
 def _refuse_other_types(column: str, kind: Any) -> None:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise TypeError(
@@ -217,6 +242,8 @@ def _as_array(table: Any) -> NDArray[Any]:
 def _as_targets(column: Any) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None]:
     """Return targets and which rows have one, where not all have; no words are no targets."""
     given = None
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.float64())
     if column.null_count:
         given = column.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

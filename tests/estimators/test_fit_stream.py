@@ -37,6 +37,7 @@ from streamchi2 import (
 from streamchi2.errors import StateMismatchError
 from streamchi2.ledger import Ledger
 from streamchi2.persistence import dumped, load, save
+from streamchi2.sources import Batch
 
 SEEDED = [
     name
@@ -234,6 +235,34 @@ def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
     resumed = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", **words)
     whole = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", target="y")
     assert dumped(resumed) == dumped(whole)
+
+
+def test_rows_that_have_been_learnt_are_refused_before_they_are_learnt_again():
+    class Repeating:
+        names, n_rows = ("tape",), None
+
+        def batches(self, absorbed):
+            for _ in range(2):
+                yield Batch(ROWS[:20], source="tape", start=0)
+
+    model = sampler()
+    with pytest.raises(StateMismatchError, match="0 to 20 of 'tape' have been absorbed") as caught:
+        model._learn_batches(Repeating(), Ledger(), None, first=True, verbose=0)
+    assert dumped(model) == dumped(sampler().fit_stream([ROWS[:20]], source_name="tape"))
+    assert caught.value.__notes__ == ["in the batch that begins at row 0 of tape"]
+
+
+def test_an_error_says_where_its_batch_stands():
+    with pytest.raises(ValueError, match="at row 1, column 0") as caught:
+        sampler().fit_stream([ROWS[:20], [ROWS[0], -ROWS[1]]])
+    assert caught.value.__notes__ == ["in the batch that begins at row 20 of the source"]
+
+
+def test_a_checkpoint_that_has_learnt_nothing_is_a_beginning(tmp_path):
+    path = tmp_path / "checkpoint"
+    save(sampler(), path)
+    found = sampler().fit_stream([ROWS], source_name="rows", checkpoint=path)
+    assert dumped(found) == dumped(sampler().fit_stream([ROWS], source_name="rows"))
 
 
 def sampler():

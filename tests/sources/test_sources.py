@@ -54,7 +54,7 @@ def places(tmp_path_factory):
         "gzip": home / "rows.csv.gz",
         "dataset": ds.dataset(home / "rows.parquet"),
         "table": TABLE,
-        "chunked table": pa.concat_tables([TABLE[:11], TABLE[11:]]),
+        "chunked table": pa.concat_tables([TABLE[:11], TABLE[:0], TABLE[11:]]),
         "folder": home / "parquet",
         "folder of csv": str(home / "csv"),
     }
@@ -153,6 +153,7 @@ def test_files_are_told_apart_by_what_is_in_them(places):
         (pa.array(["b", None, "a"]), ["b", "b", "a"]),
         (pa.array(["b", None, "a"]).dictionary_encode(), ["b", "b", "a"]),
         (pa.array([None, None, None], pa.int8()), [0, 0, 0]),
+        (pa.nulls(3), [0.0, 0.0, 0.0]),
         (pa.array([None, None, None], pa.string()), None),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
@@ -174,6 +175,53 @@ def test_whole_numbers_at_the_head_of_a_csv_do_not_decide_its_types(tmp_path):
     rows, targets, given = read(as_source(path, target="y"))
     assert rows[-1] == 0.5
     assert (targets[0], given[-1]) == (2, False)
+
+
+def test_text_in_columns_of_a_csv_that_are_not_learnt_does_not_matter(places):
+    rows, _, _ = read(as_source(places["csv"], columns=["c1", "c0"]))
+    np.testing.assert_array_equal(rows, ROWS[:, [1, 0]])
+
+
+def test_the_index_of_a_stored_frame_is_no_column(tmp_path):
+    frame = TABLE.to_pandas().iloc[3:]  # whose index is no plain range
+    for name, written in (("plain", frame), ("named", frame.set_index("c2"))):
+        written.iloc[::2].to_parquet(tmp_path / f"{name}.parquet")
+    learnt = [
+        as_source(tmp_path / f"{name}.parquet", target="label").columns
+        for name in ("plain", "named")
+    ]
+    assert learnt == [("c0", "c1", "c2"), ("c0", "c1")]
+
+
+def test_equal_files_under_equal_names_count_on(tmp_path):
+    for folder, rows in (("a", TABLE[:20]), ("c", TABLE[:20]), ("e", TABLE[20:])):
+        (tmp_path / folder).mkdir()
+        pq.write_table(rows, tmp_path / folder / "part.parquet", row_group_size=7)
+    (tmp_path / "b").mkdir()
+    pq.write_table(TABLE[20:], tmp_path / "b" / "other.parquet")
+    source = as_source(tmp_path, target="label", batch_size=6)
+    ledger = Ledger()
+    for batch in source.batches(ledger):
+        ledger = ledger.with_range(batch.source, batch.start, batch.start + batch.n_rows)
+    assert sorted(ranges for _, ranges in ledger.entries) == [((0, 30),)] * 2 + [((0, 40),)]
+    half = Ledger().with_range(source.fragments[0][0], 0, 29)  # nine rows into the second
+    assert sum(batch.n_rows for batch in source.batches(half)) == 100 - 29
+    assert not list(source.batches(ledger))
+
+
+def test_an_error_of_a_file_among_others_names_it(tmp_path):
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"a": [0.5, 1.5]}), tmp_path / "1.parquet")
+    with pytest.raises(pa.ArrowInvalid, match="truncated") as caught:
+        read(as_source(tmp_path))
+    assert "1.parquet" in caught.value.__notes__[0]
+
+
+def test_one_weight_for_all_and_any_sparse_format_can_be_cut():
+    source = as_source([(sparse.coo_array(ROWS), LABELS, 2.0)], name="a")
+    (batch,) = source.batches(Ledger().with_range("a", 0, 48))
+    np.testing.assert_array_equal(batch.rows.toarray(), ROWS[48:])
+    np.testing.assert_array_equal(batch.weights, [2.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -204,6 +252,21 @@ REFUSALS = {
     "words": (lambda: as_source(TABLE), TypeError, "column 'label' must hold numbers, got string"),
     "no such column": (lambda: as_source(TABLE, columns=["c9"]), ValueError, "one column 'c9'"),
     "no such target": (lambda: as_source(TABLE, target="t"), ValueError, "one column 't'"),
+    "one name for columns": (
+        lambda: as_source(TABLE, columns="c0"),
+        TypeError,
+        "columns must be a sequence of names, got 'c0'",
+    ),
+    "a column twice": (
+        lambda: as_source(TABLE, columns=["c0", "c0"]),
+        ValueError,
+        "columns must be distinct",
+    ),
+    "the target as a column": (
+        lambda: as_source(TABLE, target="c0", columns=["c0", "c1"]),
+        ValueError,
+        "not hold the target 'c0'",
+    ),
     "no columns": (lambda: as_source(TABLE, columns=[]), ValueError, "at least one column"),
     "batch_size": (lambda: as_source([ROWS], batch_size=0), ValueError, "batch_size must be"),
     "name": (lambda: as_source([ROWS], name=""), ValueError, "source_name must have"),
@@ -232,6 +295,11 @@ def test_what_is_no_source_is_refused_with_the_reason(case):
     call, error, message = REFUSALS[case]
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_target_that_a_csv_does_not_have_is_refused_by_name(places):
+    with pytest.raises(ValueError, match="source must have one column 'answer'"):
+        as_source(places["csv"], target="answer")
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
