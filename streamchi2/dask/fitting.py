@@ -130,7 +130,7 @@ def _needs_targets(estimator: Any) -> bool:
 
 def _fitted_map(planned: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     """Return the estimator that has learnt all partitions under one map."""
-    samples_only, shard = isinstance(planned, ExpChi2Sampler), planned.new_shard()
+    samples_only, shard = isinstance(planned, ExpChi2Sampler), planned._empty_shard()
     if not (samples_only or planned.adapt):
         return _tree(learnt, shard, parts, fan_in)
     empty = _map_of(shard)
@@ -148,7 +148,7 @@ def _fitted_in_components(estimator: Any, parts: Sequence[Delayed], fan_in: int)
     first = _fitted_map(planned_on_first_rows(first_of_two(estimator), parts), parts, fan_in)
     second = clone(estimator)
     second._planned = map_to_reread(first)
-    shard = planned_on_first_rows(second, parts).new_shard()
+    shard = planned_on_first_rows(second, parts)._empty_shard()
     return _learnt_under(map_to_reread(first).reread(), shard, parts, fan_in)
 
 

@@ -137,6 +137,17 @@ class MapWords:
         settings = self._settings(n_features, 0, X)
         return map_of(settings.with_seed(_drawn_seed(self.random_state)))
 
+    def _check_planned(self: Any) -> None:
+        """Refuse to share a map before the rows on which it is planned are complete."""
+        check_is_fitted(self)
+        stream = self._stream
+        if getattr(stream.tracker, "map", stream.tracker).recipe is None:
+            n_first = stream.buffer.boundaries.after(0)
+            raise ValueError(
+                f"new_shard needs a map to share, which is planned on the first {n_first} rows of "
+                f"a stream, got {stream.n_rows}; learn from more rows first"
+            )
+
     def _check_unchanged(self: Any, settings: MapSettings | JointSettings) -> None:
         """Refuse constructor words that were changed in the middle of a stream."""
         seed = settings.seed

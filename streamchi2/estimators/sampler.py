@@ -231,15 +231,16 @@ class ExpChi2Sampler(
         """Return a sampler with this one's map that has seen nothing: a worker's share.
 
         Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the
-        shards: the result is that of one pass.
+        shards: the result is that of one pass. The map must have been planned: refused before.
         """
-        check_is_fitted(self)
+        self._check_planned()
+        return self._empty_shard()
+
+    def _empty_shard(self) -> Self:
         shard: Self = clone(self)
-        settings = self._stream.tracker.settings
-        empty = AdaptiveMap(settings, self._reading.recipe)
-        shard._stream = BufferedTracker(empty, self._stream.buffer.boundaries)
-        shard._reading = Reading(shard._stream)
-        shard.__dict__.update(columns_of(self))
+        empty = AdaptiveMap(self._stream.tracker.settings, self._reading.recipe)
+        stream = BufferedTracker(empty, self._stream.buffer.boundaries)
+        shard.__dict__.update(columns_of(self), _stream=stream, _reading=Reading(stream))
         return shard
 
     def merge(self, other: Self) -> Self:

@@ -108,8 +108,16 @@ class MapWords(base.Estimator):
         """Return an estimator with this one's map that has learnt nothing: a worker's share.
 
         Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the shards.
+        The map must have been planned: refused before.
         """
         recipe = self._recipe
+        adaptive = self._stream.adaptive
+        if adaptive.recipe is None:
+            raise ValueError(
+                "new_shard needs a map to share, which is planned on the first "
+                f"{adaptive.settings.first_rows} rows of a stream, got {self._stream.n_rows}; "
+                "learn from more rows first"
+            )
         shard: Self = self.clone()
         shard._seed = self._seed
         shard._stream = shard._new_stream(recipe)

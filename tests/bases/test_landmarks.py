@@ -132,6 +132,20 @@ def test_a_change_of_k_leaves_features_in_place():
     assert moved < 0.1
 
 
+@pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2Classifier])
+@pytest.mark.parametrize("basis", ["landmarks", "orthogonal"])
+def test_a_map_is_shared_once_it_is_planned_and_not_before(digits, kind, basis):
+    rows, labels = digits
+    n_first = WARM_UP if basis == "landmarks" else 64
+    found = kind(N_LANDMARKS, basis=basis, random_state=0)
+    found.partial_fit(rows[: n_first - 1], labels[: n_first - 1])
+    # Shards would rest on a map of fewer rows, which nobody else will ever have.
+    with pytest.raises(ValueError, match=f"first {n_first} rows of a stream, got {n_first - 1};"):
+        found.new_shard()
+    shard = found.partial_fit(rows[:1], labels[:1]).new_shard()
+    assert found.merge(shard.new_shard()).n_features_in_ == 64  # shards share it, too
+
+
 def test_shards_merge_under_the_same_landmarks_and_under_no_others(digits):
     rows, labels = digits
     first = ExpChi2Classifier(32, basis="landmarks", random_state=0)

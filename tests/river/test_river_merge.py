@@ -31,7 +31,7 @@ def test_merged_shards_equal_one_pass(n_components):
 @pytest.mark.parametrize("name", MODELS)
 def test_an_empty_side_changes_nothing(name):
     targets = {"sampler": None}.get(name, NUMBERS if "regressor" in name else LABELS)
-    model = learnt(MODELS[name](), ROWS[:150], targets)
+    model = learnt(MODELS[name](), ROWS[:320], targets)
     before = state_of(model)
     model.merge(MODELS[name]())
     model.merge(model.new_shard())
@@ -39,9 +39,16 @@ def test_an_empty_side_changes_nothing(name):
     fresh = MODELS[name]()
     fresh.merge(model)
     assert state_of(fresh) == before
-    learnt(fresh, ROWS[150:250], None if targets is None else targets[150:250])
+    learnt(fresh, ROWS[320:420], None if targets is None else targets[320:420])
     assert state_of(model) == before  # nothing is shared
-    assert state_of(learnt(model, ROWS[150:250], targets and targets[150:250])) == state_of(fresh)
+    assert state_of(learnt(model, ROWS[320:420], targets and targets[320:420])) == state_of(fresh)
+
+
+def test_a_map_is_shared_once_it_is_planned_and_not_before():
+    model = learnt(ExpChi2Classifier(40, basis="landmarks", seed=0), ROWS[:79], LABELS)
+    with pytest.raises(ValueError, match="first 80 rows of a stream, got 79; learn from more"):
+        model.new_shard()
+    assert learnt(model, ROWS[79:80], LABELS[79:80]).new_shard().n_rows_ == 0
 
 
 def test_a_side_without_a_map_hands_its_rows_over():
