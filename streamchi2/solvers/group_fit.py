@@ -61,8 +61,10 @@ def fitted(
     tolerance : float, default=1e-9
         Largest violation of the optimality conditions, in units of lambda.
     """
-    # A penalty below the rounding of the cross scatter is as good as one at it.
-    effective = max(alpha, _LEAST_ALPHA * strongest_alpha(moments, groups))
+    # A penalty below the rounding of the cross scatter is as good as one at it; one far above
+    # the strongest leaves out as much as that, and its square may be infinite.
+    strongest = strongest_alpha(moments, groups)
+    effective = min(max(alpha, _LEAST_ALPHA * strongest), max(1.0, 2.0 * strongest))
     lambdas = effective * penalty_weights(moments, groups)
     start = np.zeros(len(groups)) if start is None else start
     fit = Fit(moments, groups, alpha, lambdas, start)

@@ -95,6 +95,12 @@ def test_the_strongest_penalty_is_where_the_first_group_enters():
     assert group_lasso(moments, groups, 0.999 * strongest).coef.any()
 
 
+@pytest.mark.parametrize("alpha", [1e160, 1e300])
+def test_a_penalty_beyond_all_measure_leaves_everything_out(alpha):
+    moments, groups = problem(0)[:2]
+    assert not group_lasso(moments, groups, alpha).coef.any()
+
+
 def test_no_penalty_is_least_squares():
     moments, groups, rows, targets = problem(3)
     centred = rows - rows.mean(axis=0), targets - targets.mean(axis=0)
