@@ -76,9 +76,10 @@ class JointSettings:
         chosen = [dict(zip(one.names, one.columns, strict=True)) for one in (self, other)]
         if list(chosen[0].items()) != list(chosen[1].items()):
             return "descriptors", chosen[0], chosen[1]
-        for mine, theirs in zip(self.parts, other.parts, strict=True):
+        for name, mine, theirs in zip(self.names, self.parts, other.parts, strict=True):
             if (difference := mine.first_difference(theirs)) is not None:
-                return difference
+                word, *values = difference
+                return f"{word} of descriptor {name!r}", *values
         return None
 
 
@@ -172,6 +173,11 @@ class JointMap:
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
+        if not isinstance(other, JointMap):
+            raise StateMismatchError(
+                "shards must all have learnt in one pass or all in two to merge; make them with "
+                "new_shard() of one estimator"
+            )
         self.settings.check_same(other.settings)
         pairs = zip(self.parts, other.parts, strict=True)
         self.parts = tuple(mine.copy().merge(theirs) for mine, theirs in pairs)

@@ -32,7 +32,9 @@ class Projection:
         if not isinstance(other, Projection):
             return NotImplemented
         pairs = zip(self.vectors.blocks, other.vectors.blocks, strict=False)
-        return self.sizes == other.sizes and all(np.array_equal(*pair) for pair in pairs)
+        if self.sizes != other.sizes or not np.array_equal(self.mean, other.mean):
+            return False
+        return all(np.array_equal(*pair) for pair in pairs)
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none
 

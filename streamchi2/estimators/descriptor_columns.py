@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -62,6 +62,8 @@ def _positions(given: Any, width: int, names: Sequence[str] | None, place: str) 
         return _sliced(given, width, names, place)
     if isinstance(given, str | Integral) and not isinstance(given, bool | np.bool_):
         given = [given]
+    if isinstance(given, set | frozenset | Iterator):
+        raise TypeError(f"{place} must have an order that can be read again, got {given!r}")
     try:
         entries = list(given)
     except TypeError:

@@ -95,7 +95,14 @@ class MappedLearner(MapWords, StreamLearner):
             self._settings(int(rows.shape[1]), 0, X)
         else:
             self._check_unchanged(self._stream.tracker.map.settings)
-        self._learner_words()
+        words = self._learner_words()
+        if not first and isinstance(self._stream.tracker.map, ProjectedMap):
+            before = self._solution.words.n_pca
+            if words.n_pca != before:
+                raise ValueError(
+                    "n_pca must not change after two passes, which have settled the components, "
+                    f"got {words.n_pca} after {before}; use fit_stream, or a clone, to start afresh"
+                )
         return rows, weights
 
     def _absorb(
@@ -136,9 +143,13 @@ class MappedLearner(MapWords, StreamLearner):
         """Return an estimator with this one's map that has learnt nothing: a worker's share.
 
         Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the
-        shards: the result is that of one pass.
+        shards: the result is that of one pass. The map must have been planned: refused before.
         """
-        check_is_fitted(self)
+        self._check_planned()
+        return self._empty_shard()
+
+    def _empty_shard(self) -> Self:
+        """Return a shard with the present map, be it final or not: of few rows there is no other."""
         shard: Self = clone(self)
         tracker = self._stream.tracker
         same_map = type(tracker.map)(tracker.map.settings, self._recipe)

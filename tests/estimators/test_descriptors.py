@@ -138,6 +138,8 @@ REFUSALS = {
     "twice": ({"a": [1, 2, 1]}, ValueError, "a column twice, got 1 again"),
     "short mask": ({"a": [True, False]}, ValueError, "each of 5 columns, got 2"),
     "mixed": ({"a": ["red", 1]}, TypeError, "positions or names, not both"),
+    "no order": ({"a": {"red", "ink"}}, TypeError, "must have an order"),
+    "read once": ({"a": iter([0, 1])}, TypeError, "that can be read again"),
     "a number": ({"a": 1.5}, TypeError, "must be a slice, positions, names, a mask"),
     "no mapping": ([0, 1], TypeError, "descriptors must map names to columns"),
     "no name": ({3: [0]}, TypeError, "words for names, got 3"),
@@ -188,6 +190,9 @@ def test_descriptors_must_not_change_in_the_middle_of_a_stream():
         with pytest.raises(ValueError, match="descriptors must not change"):
             model.set_params(descriptors=other).partial_fit(ROWS[:5], LABELS[:5])
         assert pickle.dumps(model.set_params(descriptors=TWO)) == state
+    with pytest.raises(ValueError, match="n_components of descriptor 'high' must not change"):
+        model.set_params(n_components={"low": 12, "high": 99}).partial_fit(ROWS[:5], LABELS[:5])
+    model.set_params(n_components=24)
     plain = model_of(descriptors=None)
     with pytest.raises(ValueError, match="descriptors must not change"):
         plain.set_params(descriptors=TWO).partial_fit(ROWS[:5], LABELS[:5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -133,6 +134,28 @@ def test_shards_of_what_two_passes_have_learnt_merge():
     other = both(ExpChi2Regressor, batches(TARGETS, 900), alpha=1.0, **EXACT)[1]
     with pytest.raises(StateMismatchError, match="components must be those of the same first pass"):
         two.merge(other)
+
+
+def test_what_one_pass_has_learnt_does_not_merge_with_what_two_have():
+    one, two = both(ExpChi2Regressor, batches(TARGETS), alpha=1.0)
+    for left, right in ((one, two), (two, one)):
+        before = dumped(left)
+        with pytest.raises(StateMismatchError, match=r"same first pass|one pass or all in two"):
+            left.merge(right)
+        assert dumped(left) == before
+
+
+def test_components_about_another_mean_are_others():
+    projection = both(ExpChi2Regressor, batches(TARGETS))[1]._stream.tracker.map.projection
+    assert projection != replace(projection, mean=projection.mean + 1.0)
+
+
+def test_components_that_are_settled_do_not_change_their_number():
+    two = both(ExpChi2Regressor, batches(TARGETS))[1]
+    for n_pca in (4, None, 0.5):
+        with pytest.raises(ValueError, match="n_pca must not change after two passes"):
+            two.set_params(n_pca=n_pca).partial_fit(ROWS[:5], TARGETS[:5])
+    assert two.set_params(n_pca=9).partial_fit(ROWS[:5], TARGETS[:5]).n_samples_seen_ == 1105
 
 
 def test_tables_are_read_twice_too(tmp_path):
