@@ -149,7 +149,7 @@ class MappedLearner(MapWords, StreamLearner):
         return self._empty_shard()
 
     def _empty_shard(self) -> Self:
-        """Return a shard with the present map, be it final or not: of few rows there is no other."""
+        """Return a shard with the present map, final or not: of few rows there is no other."""
         shard: Self = clone(self)
         tracker = self._stream.tracker
         same_map = type(tracker.map)(tracker.map.settings, self._recipe)
