@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from streamchi2.batch import Rows
 from streamchi2.errors import PrecisionWarning, StateMismatchError
 from streamchi2.feature_map import FeatureMap
+from streamchi2.held_warnings import warn
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.map_plan import (
     FIRST_ROWS,
@@ -181,11 +181,12 @@ class AdaptiveMap:
         """Say once in the life of a stream that its map does not follow, and what to do."""
         if self.warned_at is None and self.recipe is not None:
             self.warned_at = self.n_rows
-            warnings.warn(
-                f"at row {self.n_rows} {what}; more terms than n_terms={self.recipe.series.n_terms}"
-                " from the start follow a drift further (12 cover six decades of scale)",
-                PrecisionWarning,
-                stacklevel=2,
+            n_terms = self.recipe.series.n_terms
+            warn(
+                PrecisionWarning(
+                    f"at row {self.n_rows} {what}; more terms than n_terms={n_terms} from the "
+                    "start follow a drift further (12 cover six decades of scale)"
+                )
             )
 
     def _offers(self) -> Iterator[tuple[RotatedSeries, float]]:

@@ -11,6 +11,7 @@ from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 
 from streamchi2.batch import as_positive_float
 from streamchi2.feature_map import FeatureMap
+from streamchi2.held_warnings import held_warnings
 from streamchi2.river.drift import DriftEvent
 from streamchi2.river.learner import LearnerWords
 from streamchi2.river.model_stream import ModelStream
@@ -168,8 +169,9 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         """Absorb everything ``other`` has learnt; see :meth:`MapWords.merge`."""
         if type(other) is type(self):
             self._refuse_mixture(list(other._labels))
-        super().merge(other)
-        self._remember(list(other._labels))
+        with held_warnings():
+            super().merge(other)
+            self._remember(list(other._labels))
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a probability for each label seen, or an empty dict before the first."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series
 
 from streamchi2.batch import as_positive_float, as_weights
+from streamchi2.held_warnings import held_warnings
 from streamchi2.river.live_model import LiveModel
 from streamchi2.river.model_stream import ModelStream
 from streamchi2.river.named_rows import frame_rows
@@ -82,9 +83,10 @@ class LearnerWords(MapWords):
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         stream = self._stream_to_learn()
         if weight > 0.0:
-            stream.push(row, target, weight)
-            self._remember([target])
-            self._stream = stream
+            with held_warnings():
+                stream.push(row, target, weight)
+                self._remember([target])
+                self._stream = stream
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn from the rows of a frame, as if they came one by one.
@@ -108,11 +110,12 @@ class LearnerWords(MapWords):
         self._refuse_mixture(targets)
         stream = self._stream_to_learn()
         self._target_name = series.name
-        for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
-            if weight > 0.0:
-                stream.push(row, target, weight)
-                self._remember([target])
-                self._stream = stream
+        with held_warnings():
+            for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
+                if weight > 0.0:
+                    stream.push(row, target, weight)
+                    self._remember([target])
+                    self._stream = stream
 
     def _remember(self, targets: list[Any]) -> None:
         """Note targets that have been learnt."""

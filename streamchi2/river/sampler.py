@@ -12,6 +12,7 @@ from river.utils.dataframe import into_frame, to_native_frame
 
 from streamchi2.batch import Floats
 from streamchi2.feature_map import FeatureMap
+from streamchi2.held_warnings import held_warnings
 from streamchi2.river.map_stream import MapStream
 from streamchi2.river.named_rows import Row, frame_rows
 from streamchi2.river.row_features import features_of
@@ -134,8 +135,9 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         """
         row = self._named.read(x).without_zeros()
         stream = self._open_stream()
-        stream.push(row)
-        self._stream = stream
+        with held_warnings():
+            stream.push(row)
+            self._stream = stream
 
     def learn_many(self, X: Any) -> None:
         """Let the map learn from the rows of a frame, as if they came one by one.
@@ -147,9 +149,10 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         """
         rows = frame_rows(into_frame(X))
         stream = self._open_stream()
-        for row in rows:
-            stream.push(row)
-        self._stream = stream
+        with held_warnings():
+            for row in rows:
+                stream.push(row)
+            self._stream = stream
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return D features named "chi2_0", "chi2_1", ...; nothing is learnt.

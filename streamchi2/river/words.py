@@ -14,6 +14,7 @@ from streamchi2.adaptive_map import Transport
 from streamchi2.batch import as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
+from streamchi2.held_warnings import held_warnings
 from streamchi2.map_plan import MapSettings
 from streamchi2.river.map_stream import MapStream
 from streamchi2.river.named_rows import WIDTH, NamedRows
@@ -146,5 +147,6 @@ class MapWords(base.Estimator):
         if self._stream is None and self.seed is None:
             self._seed = other._seed
         stream = self._open_stream()
-        stream.merge(other._stream)
-        self._stream = stream
+        with held_warnings():
+            stream.merge(other._stream)
+            self._stream = stream
