@@ -3,11 +3,13 @@
     python examples/benchmarks/quality.py                      # all sets at D = 250, 500, 1000
     python examples/benchmarks/quality.py --quick              # digits and spambase
     python examples/benchmarks/quality.py --sizes 2000 4000 --sets "cifar10 hog" spambase
+    python examples/benchmarks/quality.py --seeds 5 --no-exact --methods landmarks Nystroem
 
 At most 5000 training and 3000 test rows, beta = one over the mean distance of the first rows for
 every method, penalties by generalised cross-validation (exact kernel: by a fifth of the rows held
 out). Beside each accuracy stand microseconds of processor time a row to learn and to predict; below
-each set, how far subspace and landmarks are from the exact kernel and from scikit-learn's Nystroem.
+each set, how far subspace and landmarks are from the exact kernel and from scikit-learn's Nystroem,
+with several seeds of the features beside the standard error over them.
 A picture of accuracy against prediction time is saved as quality.png where matplotlib is installed.
 """
 
@@ -69,14 +71,14 @@ class TwoSteps:
         return self.ridge.score(self.transform(rows), labels)
 
 
-def model_of(method, size, train, beta):
-    words = {"beta": beta, "random_state": 0}
+def model_of(method, size, train, beta, seed):
+    words = {"beta": beta, "random_state": seed}
     if method == "PCA from 3D":
         return ExpChi2Classifier(3 * size, n_pca=size, **words)
     if method == "Nystroem":
         size = min(size, len(train))
-        nystroem = Nystroem("chi2", gamma=beta / 2, n_components=size, random_state=0).fit(train)
-        return TwoSteps(nystroem.transform)
+        nystroem = Nystroem("chi2", gamma=beta / 2, n_components=size, random_state=seed)
+        return TwoSteps(nystroem.fit(train).transform)
     return ExpChi2Classifier(size, basis=method, **words)
 
 
@@ -122,6 +124,7 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000])
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--no-exact", action="store_true", help="leave out what takes longest")
+    parser.add_argument("--seeds", type=int, default=1, help="draws of the features")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     arguments = parser.parse_args()
     names = ["digits", "spambase"] if arguments.quick else arguments.sets
@@ -133,7 +136,7 @@ def main():
 
 
 def compared(name, parts, arguments):
-    """Measure and print every method on one set; return (prediction time, accuracy) of each."""
+    """Measure and print every method on one set; return what was measured."""
     train, n_test, sizes = parts[0], len(parts[3]), arguments.sizes
     beta = ExpChi2Sampler(2, random_state=0).fit(train).beta_
     print(f"\n{name}: {len(train)} rows, beta {beta:.3g}")
@@ -144,9 +147,14 @@ def compared(name, parts, arguments):
         print(f"exact kernel ridge {exact:.4f}, standard error {error:.4f}")
     print(f"{'accuracy, learn, predict us/row':32}" + "".join(f"{d:>22}" for d in sizes))
     for method in arguments.methods:
-        cells = [measured(model_of(method, size, train, beta), *parts) for size in sizes]
-        points[method] = [(predict, accuracy) for accuracy, _, predict in cells]
-        text = "".join(f"{a:10.4f} {f:5.0f} {p:5.0f}" for a, f, p in cells)
+        runs = np.array(
+            [
+                [measured(model_of(method, size, train, beta, seed), *parts) for size in sizes]
+                for seed in range(arguments.seeds)
+            ]
+        )  # seeds x sizes x (accuracy, learn, predict)
+        points[method] = runs
+        text = "".join(f"{a:10.4f} {f:5.0f} {p:5.0f}" for a, f, p in runs.mean(axis=0))
         print(f"{method:32}{text}", flush=True)
     for method in [method for method in ("subspace", "landmarks") if method in points]:
         for peer in [peer for peer in ("exact", "Nystroem") if peer in points]:
@@ -155,10 +163,13 @@ def compared(name, parts, arguments):
 
 
 def print_gaps(method, peer, points):
-    ours = np.array([accuracy for _, accuracy in points[method]])
-    theirs = points[peer] if peer == "exact" else [accuracy for _, accuracy in points[peer]]
-    text = "".join(f"{gap:+10.4f}{'':12}" for gap in ours - theirs)
-    print(f"{f'{method} minus {peer}':32}{text}".rstrip(), flush=True)
+    theirs = points[peer] if peer == "exact" else points[peer][..., 0]
+    gaps = points[method][..., 0] - theirs
+    text = [f"{gap:+10.4f}" for gap in gaps.mean(axis=0)]
+    if len(gaps) > 1:
+        errors = gaps.std(axis=0, ddof=1) / len(gaps) ** 0.5
+        text = [f"{gap} +- {error:.4f}" for gap, error in zip(text, errors, strict=True)]
+    print(f"{f'{method} minus {peer}':32}{''.join(f'{cell:22}' for cell in text)}".rstrip())
 
 
 def save_picture(points):
@@ -177,7 +188,7 @@ def save_picture(points):
     colours = dict(zip(METHODS, COLOURS, strict=True))
     for axis, (name, found) in zip(axes.flat, points.items(), strict=False):
         for method in [method for method in METHODS if method in found]:
-            times, scores = zip(*found[method], strict=True)
+            scores, _, times = found[method].mean(axis=0).T
             axis.plot(times, scores, "o-", ms=3, lw=1.2, color=colours[method], label=method)
         if "exact" in found:
             axis.axhline(found["exact"], color="black", lw=0.8, ls=":")
