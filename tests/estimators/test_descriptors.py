@@ -250,6 +250,15 @@ def test_a_pure_noise_descriptor_is_dropped_by_group_lasso_and_kept_by_ridge(dig
     assert_allclose(lasso.predict_proba(rows[1000:]).sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("basis", ["orthogonal", "subspace", "landmarks"])
+def test_a_choice_among_descriptors_of_a_handful_of_rows_needs_no_warning(basis):
+    # More features than rows fit them exactly, and scales grow until rounding shows.
+    for few in (slice(9, 12), slice(25, 30), slice(48, 51)):
+        words = {"penalty": "group_lasso", "descriptors": TWO, "random_state": 0}
+        model = ExpChi2Classifier(60, basis=basis, **words).fit(ROWS[few], LABELS[few])
+        assert set(model.descriptor_path_) == set(model.descriptor_weights_) == set(TWO)
+
+
 def test_landmarks_of_ones_own_are_whole_rows():
     model = model_of(basis="landmarks", landmarks=ROWS[500:520])
     assert_array_equal(model.landmarks_["high"].toarray(), ROWS[500:520, [4, 2, 3]])
