@@ -377,9 +377,10 @@ def test_what_cannot_be_fitted_is_refused(case):
 def test_a_refused_partition_leaves_the_estimator_as_it_was():
     model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:90], LABELS[:90])
     before = dumped(model)
-    with pytest.raises(ValueError, match="Negative values"):
+    with pytest.raises(ValueError, match="Negative values") as caught:
         streamchi2.dask.fit(model, [delayed((ROWS, LABELS)), delayed((-ROWS, LABELS))])
     assert dumped(model) == before
+    assert caught.value.__notes__[0].startswith("in partition 1 of delayed-")
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

@@ -6,7 +6,8 @@ twice, and the tree of merges takes it once. Nothing is added to anything in pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -42,8 +43,9 @@ def inputs_seen(model: Any, empty: BufferedTracker[Any], batch: Batch) -> Buffer
     stream = empty.copy()
     if batch.n_rows == 0:
         return stream
-    rows = as_estimator_rows(model, batch.rows, reset=False)
-    weights = as_weights(batch.weights, rows.shape[0])
+    with _named_in_errors(batch):
+        rows = as_estimator_rows(model, batch.rows, reset=False)
+        weights = as_weights(batch.weights, rows.shape[0])
     if weights is not None:
         rows, weights = rows[weights > 0.0], weights[weights > 0.0]
     for start in range(0, rows.shape[0], _BLOCK):
@@ -62,7 +64,8 @@ def learnt(shard: Any, batch: Batch) -> Any:
     weightless = batch.weights is not None and not np.any(batch.weights)
     if batch.n_rows == 0 or (first and weightless):
         return part
-    part._learn_batch(batch, first=first)
+    with _named_in_errors(batch):
+        part._learn_batch(batch, first=first)
     part._stream.ledger = _entry(batch)
     return part
 
@@ -73,6 +76,15 @@ def merged(parts: Sequence[State]) -> State:
     for part in parts[1:]:
         total.merge(part)
     return total  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _named_in_errors(batch: Batch) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # which counts rows from the first of the partition
+        error.add_note(f"in partition {batch.start} of {batch.source}")
+        raise
 
 
 def _entry(batch: Batch) -> Ledger:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.checkpoints import Checkpoint
@@ -48,7 +49,8 @@ class OutOfCore:
             the extra ``arrow``). It is read by another thread.
         target : str, optional
             Column of a table that holds the targets. Where it is null, a row has none and is
-            learnt from as by ``observe``.
+            learnt from as by ``observe``. In text, cells that are empty or hold one of the usual
+            words for it, such as NA, NaN or null, are null.
         columns : sequence of str, optional
             Columns of a table to learn from; by default all but the target.
         batch_size : int, default=4096
@@ -83,7 +85,12 @@ class OutOfCore:
         {'tenths': ((0, 10),)}
         """
         rows = as_source(
-            source, target=target, columns=columns, batch_size=batch_size, name=source_name
+            source,
+            target=target,
+            columns=columns,
+            batch_size=batch_size,
+            name=source_name,
+            numbers=is_regressor(self),
         )
         absorbed = Ledger() if forget or not hasattr(self, "_stream") else self._stream.ledger
         saved = None

@@ -22,6 +22,7 @@ def as_source(
     columns: Sequence[str] | None = None,
     batch_size: int = 4096,
     name: str | None = None,
+    numbers: bool = False,
 ) -> Source:
     """Return something to read batches from, or refuse.
 
@@ -38,6 +39,8 @@ def as_source(
         Rows that are read from a table at a time.
     name : str, optional
         What the ledger calls rows of a source that is no file.
+    numbers : bool, default=False
+        Whether targets are numbers, where that is guessed otherwise: in text.
 
     Examples
     --------
@@ -52,7 +55,7 @@ got 'rows.xlsx'
     as_positive_int(batch_size, name="batch_size")
     if name is not None:
         as_source_name(name)
-    dataset = _as_dataset(source, target, columns)
+    dataset = _as_dataset(source, target, columns, numbers=numbers)
     if dataset is not None:
         from streamchi2.sources.tables import TableSource
 
@@ -68,7 +71,9 @@ got 'rows.xlsx'
     return IterableSource(source, name)
 
 
-def _as_dataset(source: Any, target: str | None, columns: Sequence[str] | None) -> Any:
+def _as_dataset(
+    source: Any, target: str | None, columns: Sequence[str] | None, *, numbers: bool
+) -> Any:
     """Return a pyarrow Dataset, or None where there is no table."""
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
@@ -77,7 +82,7 @@ def _as_dataset(source: Any, target: str | None, columns: Sequence[str] | None) 
 
         if kind == "parquet":
             return parquet_dataset(path)
-        return csv_dataset(path, target, columns)
+        return csv_dataset(path, target, columns, numbers=numbers)
     if "pyarrow" not in sys.modules:  # then it cannot be one of its tables
         return None
     from streamchi2.sources.tables import dataset_of

@@ -153,18 +153,22 @@ def parquet_dataset(path: str) -> Any:
     return pyarrow.dataset.dataset(path, format="parquet")
 
 
-def csv_dataset(path: str, target: str | None, columns: Sequence[str] | None) -> Any:
+def csv_dataset(
+    path: str, target: str | None, columns: Sequence[str] | None, *, numbers: bool = False
+) -> Any:
     """Return the dataset of a CSV file or a folder of such, columns to learn from as float64.
 
     The type of a column is otherwise guessed from its first rows, and histograms often begin
-    with whole numbers.
+    with whole numbers. With ``numbers`` the target is float64, too.
     """
     guessed = pyarrow.dataset.dataset(path, format="csv").schema
     if target is not None and target not in guessed.names:
         raise ValueError(f"source must have one column {target!r}, got {guessed.names}")
     learnt = guessed.names if columns is None else columns
     types = {name: pa.float64() for name in learnt if name != target}
-    if target is not None and pa.types.is_null(guessed.field(target).type):
+    if target is not None and numbers:
+        types[target] = pa.float64()
+    elif target is not None and pa.types.is_null(guessed.field(target).type):
         types[target] = pa.string()
     options = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     kind = pyarrow.dataset.CsvFileFormat(convert_options=options)

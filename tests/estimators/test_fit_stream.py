@@ -258,6 +258,13 @@ def test_an_error_says_where_its_batch_stands():
     assert caught.value.__notes__ == ["in the batch that begins at row 20 of the source"]
 
 
+def test_targets_of_a_regressor_in_text_are_numbers_whatever_is_guessed(tmp_path):
+    path = tmp_path / "none.csv"
+    path.write_text("\n".join(["a,b,y", *("0.5,0.25," for _ in range(9))]))  # guessed: words
+    model = ExpChi2Regressor(8, random_state=0).fit_stream(path, target="y")
+    assert model.n_samples_seen_ == 9
+
+
 def test_a_checkpoint_that_has_learnt_nothing_is_a_beginning(tmp_path):
     path = tmp_path / "checkpoint"
     save(sampler(), path)

@@ -177,6 +177,14 @@ def test_whole_numbers_at_the_head_of_a_csv_do_not_decide_its_types(tmp_path):
     assert (targets[0], given[-1]) == (2, False)
 
 
+@pytest.mark.parametrize("first", ["2", ""], ids=["whole", "null"])
+def test_the_head_of_a_csv_does_not_decide_that_numbers_are_none(tmp_path, first):
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["a,y", *(f"1,{first}" for _ in range(600_000)), "1,2.5"]))
+    *_, last = as_source(path, target="y", numbers=True).batches(Ledger())
+    assert (last.targets.dtype, last.targets[-1]) == (np.float64, 2.5)
+
+
 def test_text_in_columns_of_a_csv_that_are_not_learnt_does_not_matter(places):
     rows, _, _ = read(as_source(places["csv"], columns=["c1", "c0"]))
     np.testing.assert_array_equal(rows, ROWS[:, [1, 0]])
