@@ -39,6 +39,8 @@ def penalty_weights(moments: RegressionMoments, groups: Groups) -> NDArray[np.fl
 
 def strongest_alpha(moments: RegressionMoments, groups: Groups) -> float:
     """Return the smallest alpha that leaves every group out."""
+    if not moments.target_scatter.sum() > 0.0:
+        return 0.0  # targets that are all equal: what there is of a cross scatter is rounding
     cross = np.array([np.linalg.norm(moments.cross[group]) for group in groups])
     return float((cross / penalty_weights(moments, groups)).max(initial=0.0))
 

@@ -259,6 +259,14 @@ def test_a_choice_among_descriptors_of_a_handful_of_rows_needs_no_warning(basis)
         assert set(model.descriptor_path_) == set(model.descriptor_weights_) == set(TWO)
 
 
+def test_a_single_class_chooses_no_descriptor():
+    words = {"penalty": "group_lasso", "descriptors": TWO, "random_state": 0}
+    model = ExpChi2Classifier(24, **words).fit(ROWS[:100], np.full(100, "ash"))
+    assert not any(model.descriptor_weights_.values())
+    assert not any(model.descriptor_path_.values())
+    assert_array_equal(model.predict_proba(ROWS[:3]), np.ones((3, 1)))
+
+
 def test_landmarks_of_ones_own_are_whole_rows():
     model = model_of(basis="landmarks", landmarks=ROWS[500:520])
     assert_array_equal(model.landmarks_["high"].toarray(), ROWS[500:520, [4, 2, 3]])
