@@ -38,6 +38,16 @@ def in_threads(*works):
         raise failures[0]
 
 
+def learn_on(shared, targets, done):
+    """Learn all batches but the first, with pauses in which others may read."""
+    try:
+        for start in BATCHES[1:]:
+            learn(shared, targets, start, start + 40)
+            time.sleep(0.002)
+    finally:
+        done.set()
+
+
 @pytest.mark.parametrize(
     "name", ["sampler", "pca", "classifier", "fading classifier", "regressor of two", "ridge"]
 )
@@ -49,19 +59,11 @@ def test_predictions_while_another_thread_learns_are_those_of_some_state(name):
         known.append(answers(model).tobytes())
     shared, done, said = learn(make(), targets, 0, 40), threading.Event(), set()
 
-    def learner():
-        try:
-            for start in BATCHES[1:]:
-                learn(shared, targets, start, start + 40)
-                time.sleep(0.002)
-        finally:
-            done.set()
-
     def reader():
         while not done.is_set():
             said.add(answers(shared).tobytes())
 
-    in_threads(learner, reader, reader, reader)
+    in_threads(lambda: learn_on(shared, targets, done), reader, reader, reader)
     assert said <= set(known)
     assert answers(shared).tobytes() == known[-1]
 
@@ -74,19 +76,11 @@ def test_files_saved_while_another_thread_learns_hold_some_state(name):
         known.add(dumped(learn(model, targets, start, start + 40)))
     shared, done, files = learn(make(), targets, 0, 40), threading.Event(), set()
 
-    def learner():
-        try:
-            for start in BATCHES[1:]:
-                learn(shared, targets, start, start + 40)
-                time.sleep(0.002)
-        finally:
-            done.set()
-
     def saver():
         while not done.is_set():
             files.add(dumped(shared))
 
-    in_threads(learner, saver, saver)
+    in_threads(lambda: learn_on(shared, targets, done), saver, saver)
     assert files <= known
 
 

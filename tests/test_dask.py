@@ -1,8 +1,5 @@
-"""Dask: one map, statistics of partitions, one model; and what happens when a worker is lost."""
+"""Dask: one map, statistics of partitions, one model."""
 
-import logging
-import signal
-import sys
 from itertools import pairwise
 
 import dask
@@ -13,10 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from dask.delayed import delayed
-from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mortal_batches import mortal_batch
 from sklearn.base import clone
 
 import streamchi2.dask
@@ -54,10 +49,7 @@ LEARNERS = {
     ),
     "descriptor classifier": (
         ExpChi2Classifier(
-            16,
-            descriptors={"left": slice(0, 3), "right": slice(3, 6)},
-            alpha=1.0,
-            random_state=0,
+            16, descriptors={"left": slice(0, 3), "right": slice(3, 6)}, alpha=1.0, random_state=0
         ),
         LABELS,
     ),
@@ -304,117 +296,3 @@ def test_a_regressor_may_begin_with_partitions_without_targets():
     alone = clone(model).fit_stream(table, target="y")
     del alone.feature_names_in_
     np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
-
-
-REFUSALS = {
-    "another estimator": (
-        lambda: streamchi2.dask.fit(object(), [delayed(ROWS)]),
-        TypeError,
-        "one of this library",
-    ),
-    "half_life": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8, half_life=9.0), [delayed(ROWS)]),
-        ValueError,
-        "half_life must be None",
-    ),
-    "an array of numpy": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), ROWS),
-        TypeError,
-        "X must be a Dask array",
-    ),
-    "targets of numpy": (
-        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS), LABELS),
-        TypeError,
-        "y must be a Dask array",
-    ),
-    "no targets": (
-        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS)),
-        ValueError,
-        "y must hold the targets",
-    ),
-    "no targets anywhere": (
-        lambda: streamchi2.dask.fit(ExpChi2Regressor(8), [delayed(ROWS)]),
-        ValueError,
-        "targets in some partition",
-    ),
-    "targets twice": (
-        lambda: streamchi2.dask.fit(
-            ExpChi2Regressor(8), [delayed((ROWS, NUMBERS))], [delayed(NUMBERS)]
-        ),
-        ValueError,
-        "got both in partition 0",
-    ),
-    "other partitions": (
-        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), [delayed(ROWS)], []),
-        ValueError,
-        "got 0 of y for 1 of X",
-    ),
-    "no partitions": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), []),
-        ValueError,
-        "at least one partition",
-    ),
-    "no rows": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS[:0])]),
-        ValueError,
-        "at least one row",
-    ),
-    "fan_in": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS)], fan_in=1),
-        ValueError,
-        "fan_in must be at least 2",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSALS)
-def test_what_cannot_be_fitted_is_refused(case):
-    call, error, message = REFUSALS[case]
-    with pytest.raises(error, match=message):
-        call()
-
-
-def test_a_refused_partition_leaves_the_estimator_as_it_was():
-    model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:90], LABELS[:90])
-    before = dumped(model)
-    with pytest.raises(ValueError, match="Negative values") as caught:
-        streamchi2.dask.fit(model, [delayed((ROWS, LABELS)), delayed((-ROWS, LABELS))])
-    assert dumped(model) == before
-    assert caught.value.__notes__[0].startswith("in partition 1 of delayed-")
-
-
-def test_without_dask_the_extra_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "streamchi2.dask")
-    monkeypatch.setitem(sys.modules, "dask.delayed", None)
-    with pytest.raises(ImportError, match=r"streamchi2\[dask\]"):
-        import streamchi2.dask  # noqa: F401
-    monkeypatch.undo()
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-def test_a_worker_killed_during_the_statistics_changes_nothing(tmp_path):
-    model = ExpChi2Classifier(32, random_state=0)
-    batches = [delayed(mortal_batch)(number) for number in range(6)]
-    undisturbed = streamchi2.dask.fit(clone(model), batches)
-    mortal = [
-        delayed(mortal_batch)(number, str(tmp_path), dask_key_name=batch.key)
-        for number, batch in enumerate(batches)
-    ]
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-        dask.config.set(scheduler=client),
-    ):
-        for nanny in cluster.workers.values():
-            nanny.auto_restart = False  # one worker will do, and starting another takes seconds
-        survived = streamchi2.dask.fit(clone(model), mortal)
-        assert len(client.scheduler_info()["workers"]) == 1
-    # Read for the histogram, for the statistics, and once more since that worker was lost.
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["0", "1", "2"]
-    assert dumped(survived) == dumped(undisturbed)

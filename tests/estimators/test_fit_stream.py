@@ -1,17 +1,11 @@
-"""fit_stream: the same model as a loop over batches, from any source and after any interruption."""
+"""fit_stream: the same model as a loop over batches, from any source."""
 
-import os
 import signal
-import subprocess
 import sys
-import textwrap
 import threading
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from estimator_zoo import (
     CODES,
@@ -26,6 +20,7 @@ from estimator_zoo import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from zoo_streams import SEEDED, batches_of, sampler, table_of, without_ledger
 
 from streamchi2 import (
     ExpChi2Classifier,
@@ -36,35 +31,8 @@ from streamchi2 import (
 )
 from streamchi2.errors import StateMismatchError
 from streamchi2.ledger import Ledger
-from streamchi2.persistence import dumped, load, save
+from streamchi2.persistence import dumped
 from streamchi2.sources import Batch
-
-SEEDED = [
-    name
-    for name, (make, _) in ESTIMATORS.items()
-    if hasattr(make(), "fit_stream") and make().get_params().get("random_state", 0) == 0
-]
-
-
-def table_of(rows, targets=None):
-    columns = {f"c{i}": rows[:, i] for i in range(rows.shape[1])}
-    return pa.table(columns if targets is None else columns | {"y": targets})
-
-
-def batches_of(targets, *ends, weights=None):
-    """The zoo's rows cut at some positions, as a list of batches."""
-    cuts = [0, *ends, N_ROWS]
-    for start, stop in pairwise(cuts):
-        part = slice(start, stop)
-        if weights is not None:
-            yield ROWS[part], None if targets is None else targets[part], weights[part]
-        else:
-            yield ROWS[part] if targets is None else (ROWS[part], targets[part])
-
-
-def without_ledger(estimator):
-    estimator._stream.ledger = Ledger()
-    return dumped(estimator)
 
 
 @pytest.mark.parametrize("name", SEEDED)
@@ -135,42 +103,6 @@ def test_it_forgets_unless_told_to_go_on_and_never_learns_a_row_twice():
     assert model.n_samples_seen_ == N_ROWS + 100
 
 
-class StopError(Exception):
-    pass
-
-
-def failing(batches, n_good):
-    for number, batch in enumerate(batches):
-        if number == n_good:
-            raise StopError
-        yield batch
-
-
-@pytest.mark.parametrize("name", SEEDED[:1] + SEEDED[3:])
-def test_a_run_that_broke_off_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_path):
-    make, targets = ESTIMATORS[name]
-    path, ends = tmp_path / "checkpoint", (50, 100, 150, 300)
-    whole = make().fit_stream(batches_of(targets, *ends), source_name="zoo")
-    words = {"source_name": "zoo", "checkpoint": path, "checkpoint_every": 90}
-    with pytest.raises(StopError):
-        make().fit_stream(failing(batches_of(targets, *ends), 3), **words)
-    assert load(path).absorbed_ == {"zoo": ((0, 100),)}
-    resumed = make().fit_stream(batches_of(targets, 77), **words)  # cut in another way
-    assert dumped(resumed) == dumped(whole)
-    assert dumped(load(path)) == dumped(whole)
-    again = make().fit_stream(failing(batches_of(targets, *ends), 99), **words)
-    assert dumped(again) == dumped(whole)
-
-
-def test_in_memory_too_a_run_that_broke_off_can_go_on():
-    model = ExpChi2Classifier(8, random_state=0)
-    with pytest.raises(StopError):
-        model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="zoo")
-    assert model.absorbed_ == {"zoo": ((0, 90),)}
-    model.fit_stream(batches_of(CODES), source_name="zoo", forget=False)
-    assert without_ledger(model) == dumped(ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES))
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", [ExpChi2Classifier, StreamingRidgeClassifier])
 def test_ctrl_c_inside_a_batch_leaves_a_ledger_that_is_true(kind, weighted, monkeypatch):
@@ -202,41 +134,6 @@ def test_ctrl_c_inside_a_batch_leaves_a_ledger_that_is_true(kind, weighted, monk
     assert dumped(model) == dumped(once)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
-    tmp_path, monkeypatch
-):
-    rng = np.random.default_rng(0)
-    rows, labels = rng.dirichlet(np.ones(6), size=9000), rng.integers(0, 3, 9000)
-    pq.write_table(table_of(rows, labels), tmp_path / "rows.parquet", row_group_size=2000)
-    words = {"target": "y", "checkpoint": "run", "checkpoint_every": 2000}
-    script = textwrap.dedent(
-        f"""
-        import os, signal
-        from streamchi2 import ExpChi2Classifier
-
-        learn = ExpChi2Classifier._learn_batch
-
-        def mortal(self, batch, *, first):
-            if batch.start >= 5000:
-                os.kill(os.getpid(), signal.SIGKILL)
-            learn(self, batch, first=first)
-
-        ExpChi2Classifier._learn_batch = mortal
-        model = ExpChi2Classifier(32, random_state=0)
-        model.fit_stream("rows.parquet", batch_size=700, **{words})
-        """
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=False)
-    assert run.returncode == -signal.SIGKILL
-    monkeypatch.chdir(tmp_path)
-    assert list(load("run").absorbed_.values()) == [((0, 4000),)]
-    resumed = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", **words)
-    whole = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", target="y")
-    assert dumped(resumed) == dumped(whole)
-
-
 def test_rows_that_have_been_learnt_are_refused_before_they_are_learnt_again():
     class Repeating:
         names, n_rows = ("tape",), None
@@ -263,45 +160,6 @@ def test_targets_of_a_regressor_in_text_are_numbers_whatever_is_guessed(tmp_path
     path.write_text("\n".join(["a,b,y", *("0.5,0.25," for _ in range(9))]))  # guessed: words
     model = ExpChi2Regressor(8, random_state=0).fit_stream(path, target="y")
     assert model.n_samples_seen_ == 9
-
-
-def test_a_checkpoint_that_has_learnt_nothing_is_a_beginning(tmp_path):
-    path = tmp_path / "checkpoint"
-    save(sampler(), path)
-    found = sampler().fit_stream([ROWS], source_name="rows", checkpoint=path)
-    assert dumped(found) == dumped(sampler().fit_stream([ROWS], source_name="rows"))
-
-
-def sampler():
-    return ExpChi2Sampler(8, random_state=0)
-
-
-CHECKPOINTS = {
-    "another estimator": (
-        lambda: ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES),
-        "must hold a ExpChi2Sampler",
-    ),
-    "another parameter": (
-        lambda: ExpChi2Sampler(8, beta=2.0, random_state=0).fit(ROWS),
-        "beta must be that of the checkpoint",
-    ),
-    "another source": (
-        lambda: sampler().fit_stream([ROWS], source_name="other"),
-        "from the same sources",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CHECKPOINTS)
-def test_a_checkpoint_of_something_else_is_refused_and_nothing_changes(case, tmp_path):
-    make, message = CHECKPOINTS[case]
-    path = tmp_path / "checkpoint"
-    save(make(), path)
-    before, model = path.read_bytes(), sampler().fit(ROWS[:70])
-    state = dumped(model)
-    with pytest.raises(StateMismatchError, match=message):
-        model.fit_stream([ROWS], source_name="zoo", checkpoint=path)
-    assert (dumped(model), path.read_bytes()) == (state, before)
 
 
 REFUSALS = {

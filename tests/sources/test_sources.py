@@ -1,7 +1,6 @@
 """Sources: what may be one, what comes out of it, and what is refused."""
 
 import gzip
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from streamchi2.errors import StateMismatchError
 from streamchi2.ledger import Ledger
 from streamchi2.sources import as_source
 
@@ -247,71 +245,6 @@ def test_chosen_columns_come_in_the_order_chosen():
     np.testing.assert_array_equal(batch.rows.rows, ROWS[:, [2, 0]])
 
 
-REFUSALS = {
-    "an array": (lambda: as_source(ROWS), TypeError, "got a ndarray"),
-    "a sparse matrix": (lambda: as_source(sparse.csr_array(ROWS)), TypeError, "got a csr_array"),
-    "a number": (lambda: as_source(3), TypeError, "got a int"),
-    "another file": (lambda: as_source("rows.txt"), ValueError, "must end in .parquet"),
-    "a target of batches": (
-        lambda: as_source([ROWS], target="y"),
-        TypeError,
-        "target must be left out unless source is a table, got 'y'",
-    ),
-    "words": (lambda: as_source(TABLE), TypeError, "column 'label' must hold numbers, got string"),
-    "no such column": (lambda: as_source(TABLE, columns=["c9"]), ValueError, "one column 'c9'"),
-    "no such target": (lambda: as_source(TABLE, target="t"), ValueError, "one column 't'"),
-    "one name for columns": (
-        lambda: as_source(TABLE, columns="c0"),
-        TypeError,
-        "columns must be a sequence of names, got 'c0'",
-    ),
-    "a column twice": (
-        lambda: as_source(TABLE, columns=["c0", "c0"]),
-        ValueError,
-        "columns must be distinct",
-    ),
-    "the target as a column": (
-        lambda: as_source(TABLE, target="c0", columns=["c0", "c1"]),
-        ValueError,
-        "not hold the target 'c0'",
-    ),
-    "no columns": (lambda: as_source(TABLE, columns=[]), ValueError, "at least one column"),
-    "batch_size": (lambda: as_source([ROWS], batch_size=0), ValueError, "batch_size must be"),
-    "name": (lambda: as_source([ROWS], name=""), ValueError, "source_name must have"),
-    "four parts": (
-        lambda: next(as_source([(ROWS, LABELS, None, 1)]).batches(Ledger())),
-        ValueError,
-        "got 4 parts at row 0",
-    ),
-    "gap": (
-        lambda: next(as_source([ROWS], name="a").batches(Ledger().with_range("a", 3, 4))),
-        StateMismatchError,
-        "must be its beginning",
-    ),
-    "null": (
-        lambda: list(
-            as_source(pa.table({"a": [1.0, 2.0, None]}), batch_size=2, name="t").batches(Ledger())
-        ),
-        ValueError,
-        "X must not be null, got null at row 2 of t, column 'a'",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSALS)
-def test_what_is_no_source_is_refused_with_the_reason(case):
-    call, error, message = REFUSALS[case]
-    with pytest.raises(error, match=message):
-        call()
-
-
 def test_a_target_that_a_csv_does_not_have_is_refused_by_name(places):
     with pytest.raises(ValueError, match="source must have one column 'answer'"):
         as_source(places["csv"], target="answer")
-
-
-def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
-    monkeypatch.delitem(sys.modules, "streamchi2.sources.tables", raising=False)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"streamchi2\[arrow\]"):
-        as_source(tmp_path / "rows.csv")
