@@ -17,7 +17,7 @@ from streamchi2.series import (
     refined_parameters,
     zolotarev_parameters,
 )
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
 
 __version__ = "0.1.0"
 

@@ -10,10 +10,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.batch import Rows
 from streamchi2.errors import PrecisionWarning, StateMismatchError
 from streamchi2.feature_map import FeatureMap
-from streamchi2.held_warnings import warn
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.map_plan import (
     FIRST_ROWS,
@@ -22,13 +20,15 @@ from streamchi2.map_plan import (
     planned_map,
     series_kernel_error,
 )
+from streamchi2.runtime.warnings import warn
 from streamchi2.sampled_error import SampledError
 from streamchi2.series import predicted_error
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
-from streamchi2.trackers.log_histogram import LogHistogram
-from streamchi2.trackers.reservoir import Reservoir
-from streamchi2.trackers.row_buffer import Boundaries
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.row_buffer import Boundaries
+from streamchi2.validation import Rows
 
 AUDIT_ROWS = 128
 MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge

@@ -1,4 +1,4 @@
-"""The frozen recipe from a row to its features: series, rotation, basis, slots."""
+"""The frozen recipe from a row to its features: series, rotation, basis, buckets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.bases import LandmarkBasis, RandomBasis, Slots, SubspaceBasis
+from streamchi2.bases import HashBuckets, LandmarkBasis, RandomBasis, SubspaceBasis
 from streamchi2.bases.landmarks import AnchoredLandmarks
-from streamchi2.batch import Floats, Rows
-from streamchi2.row_blocks import BLOCK_ROWS, for_each_block
+from streamchi2.runtime.threads import BLOCK_ROWS, for_each_block
 from streamchi2.series.transport import RotatedSeries
+from streamchi2.validation import Floats, Rows
 
 _LEAST_BETA = 1e-30
 
@@ -34,7 +34,7 @@ class FeatureMap:
         One value to N coordinates.
     basis : RandomBasis, SubspaceBasis or LandmarkBasis
         Coordinates to features; knows beta, dof and the seed or the landmarks.
-    slots : Slots or None, default=None
+    buckets : HashBuckets or None, default=None
         Folds the coordinates of wide or open-ended rows; None keeps every one of them.
     dtype : str, default="float32"
         "float32" or "float64", of the work and of the features.
@@ -52,7 +52,7 @@ class FeatureMap:
 
     series: RotatedSeries
     basis: RandomBasis | SubspaceBasis | LandmarkBasis
-    slots: Slots | None = None
+    buckets: HashBuckets | None = None
     dtype: str = "float32"
 
     @property
@@ -79,8 +79,8 @@ class FeatureMap:
         n_jobs : int or None, default=None
             Number of threads; does not change a bit of the result.
         """
-        if self.slots is not None:
-            rows = sparse.csr_array(rows)  # only stored values have slots
+        if self.buckets is not None:
+            rows = sparse.csr_array(rows)  # only stored values have buckets
         dtype, ready = self._work_dtype, self._ready
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
@@ -95,7 +95,7 @@ class FeatureMap:
     def transform_row(
         self,
         values: NDArray[np.float64],
-        slots: NDArray[np.int32],
+        buckets: NDArray[np.int32],
         signs: NDArray[np.int8],
     ) -> Floats:
         """Return the features of one folded row, shape (D,), without a matrix around it.
@@ -104,13 +104,13 @@ class FeatureMap:
         ----------
         values : ndarray, shape (n_values,)
             Checked values of the row; zeros are welcome.
-        slots, signs : ndarray, shape (n_values, n_terms)
-            Where they belong, from :meth:`streamchi2.bases.Slots.places`.
+        buckets, signs : ndarray, shape (n_values, n_terms)
+            Where they belong, from :meth:`streamchi2.bases.HashBuckets.places`.
         """
         coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
         inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
         # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
-        np.add.at(inputs[0], slots.ravel(), (coordinates.T * signs).ravel())
+        np.add.at(inputs[0], buckets.ravel(), (coordinates.T * signs).ravel())
         features: Floats = np.empty((1, self.n_components), dtype=self.dtype)
         self._ready.features(inputs, features)
         row: Floats = features[0]
@@ -123,8 +123,8 @@ class FeatureMap:
 
     def inputs(self, rows: Rows) -> Floats:
         """Coordinates of a block of rows in a scratch array, zeros behind them."""
-        if self.slots is not None:
-            folded = self.slots.fold(rows, self.series.coordinates(np.asarray(rows.data)))
+        if self.buckets is not None:
+            folded = self.buckets.fold(rows, self.series.coordinates(np.asarray(rows.data)))
             return _padded(folded, self.basis.scratch_width)
         n_rows, width = rows.shape
         n_terms = self.series.n_terms

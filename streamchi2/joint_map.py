@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.adaptive_map import AdaptiveMap, Schedule
-from streamchi2.batch import Floats, Rows
-from streamchi2.counter_hash import mixed_bits
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
+from streamchi2.hashing import mixed_bits
 from streamchi2.map_plan import MapSettings
+from streamchi2.validation import Floats, Rows
 
 
 def descriptor_seed(seed: int, place: int) -> int:

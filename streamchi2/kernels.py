@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import gammaincc
 
-from streamchi2.batch import Rows, as_positive_float, as_rows
+from streamchi2.validation import Rows, as_positive_float, as_rows
 
 _HUGE = 2.0**900  # values above might add up to more than a float64 holds
 _BLOCK_VALUES = 1 << 15  # 256 KiB of float64, so that the four passes over a block stay in cache

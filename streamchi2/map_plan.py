@@ -11,20 +11,19 @@ from scipy import sparse
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import (
-    ChosenRows,
     CosineBasis,
     GaussianBasis,
+    HashBuckets,
     LandmarkBasis,
+    LandmarkRows,
     OrthogonalBasis,
     RandomBasis,
-    Slots,
     SubspaceBasis,
     check_sampled_dof,
     drawn_landmarks,
     informative_directions,
     landmark_basis,
 )
-from streamchi2.batch import Rows, as_choice, as_positive_float, as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.kernels import chi2_distance
@@ -39,7 +38,8 @@ from streamchi2.series import (
     zolotarev_parameters,
 )
 from streamchi2.series.transport import RotatedSeries
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.validation import Rows, as_choice, as_positive_float, as_positive_int
 
 BASES: dict[str, type[RandomBasis]] = {
     "orthogonal": OrthogonalBasis,
@@ -49,8 +49,8 @@ BASES: dict[str, type[RandomBasis]] = {
 FIRST_ROWS = 64  # an estimate from fewer is too rough to be transported later
 _DISTANCE_ROWS = 256  # enough for the mean distance, whose cost grows with their square
 _DIRECTION_ROWS = 1024  # measured: twice as many find no better directions
-_MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into slots
-_FEWEST_SLOTS = 4096
+_MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into buckets
+_FEWEST_BUCKETS = 4096
 _USUAL_TERMS = 5  # of the series that cannot tell how many they need
 _RANGE_UNSEEN = (1e-4, 1.0)  # of a row that sums to one, while only zeros have been seen
 
@@ -70,12 +70,12 @@ class MapSettings:
     series: str
     n_terms: int | str
     basis: str
-    n_slots: int | str | None
+    n_buckets: int | str | None
     adapt: bool
     half_life: float | None
     seed: int
     dtype: str
-    landmarks: ChosenRows | None = None
+    landmarks: LandmarkRows | None = None
 
     def __post_init__(self) -> None:
         as_choice(self.basis, (*BASES, "subspace", "landmarks"), name="basis")
@@ -86,10 +86,10 @@ class MapSettings:
         _number_or_word(self.n_terms, "auto", as_positive_int, name="n_terms")
         if self.series == "vz" and isinstance(self.n_terms, int):
             VZSeries(self.n_terms, period=10.0)  # refuses even numbers
-        if self.n_slots is not None:
-            _number_or_word(self.n_slots, "auto", as_positive_int, name="n_slots")
-            if not isinstance(self.n_slots, str):
-                Slots(int(self.n_slots), seed=0)  # refuses too many
+        if self.n_buckets is not None:
+            _number_or_word(self.n_buckets, "auto", as_positive_int, name="n_buckets")
+            if not isinstance(self.n_buckets, str):
+                HashBuckets(int(self.n_buckets), seed=0)  # refuses too many
         if not isinstance(self.adapt, bool | np.bool_):
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
         LogHistogram(half_life=self.half_life)
@@ -97,7 +97,7 @@ class MapSettings:
         if self.landmarks is not None:
             self._check_landmarks(self.landmarks)
 
-    def _check_landmarks(self, landmarks: ChosenRows) -> None:
+    def _check_landmarks(self, landmarks: LandmarkRows) -> None:
         if self.basis != "landmarks":
             raise ValueError(
                 f"landmarks must be None unless basis is 'landmarks', got {landmarks!r} "
@@ -159,11 +159,11 @@ def planned_map(
         first = slice(0, _DISTANCE_ROWS)
         beta = usual_beta(rows[first], None if weights is None else weights[first])
     series = _first_series(settings, histogram, float(beta))
-    slots = _slots(settings, series.n_terms)
-    n_inputs = settings.n_features * series.n_terms if slots is None else slots.n_slots
+    buckets = _hash_buckets(settings, series.n_terms)
+    n_inputs = settings.n_features * series.n_terms if buckets is None else buckets.n_buckets
     kind = BASES.get(settings.basis, OrthogonalBasis)
     basis = kind(n_inputs, settings.n_components, settings.seed, float(beta), float(settings.dof))
-    recipe = FeatureMap(RotatedSeries(series), basis, slots, settings.dtype)
+    recipe = FeatureMap(RotatedSeries(series), basis, buckets, settings.dtype)
     if settings.basis == "landmarks":
         chosen = settings.landmarks
         landmarks = (
@@ -207,7 +207,7 @@ def _coordinates(plain: FeatureMap, rows: Rows) -> NDArray[np.float64]:
 
     Small eigenvalues are made of it, and divided by.
     """
-    rows = sparse.csr_array(rows) if plain.slots is not None else rows
+    rows = sparse.csr_array(rows) if plain.buckets is not None else rows
     doubled = replace(plain, dtype="float64").inputs(rows.astype(np.float64, copy=False))
     return np.asarray(doubled[:, : plain.basis.n_inputs], dtype=np.float64)
 
@@ -275,16 +275,18 @@ def _first_series(settings: MapSettings, histogram: LogHistogram, beta: float) -
     return fitted_series(settings.series, histogram, n_terms)
 
 
-def _slots(settings: MapSettings, n_terms: int) -> Slots | None:
-    if settings.n_slots == "auto":
+def _hash_buckets(settings: MapSettings, n_terms: int) -> HashBuckets | None:
+    if settings.n_buckets == "auto":
         if settings.n_features * n_terms <= _MAX_UNFOLDED:
             return None
-        # Four slots a phase keep what folding adds to the error below a tenth of it.
-        return Slots(
-            int(next_fast_len(max(_FEWEST_SLOTS, 2 * settings.n_components), real=True)),
+        # Four buckets a phase keep what folding adds to the error below a tenth of it.
+        return HashBuckets(
+            int(next_fast_len(max(_FEWEST_BUCKETS, 2 * settings.n_components), real=True)),
             settings.seed,
         )
-    return None if settings.n_slots is None else Slots(int(settings.n_slots), settings.seed)
+    return (
+        None if settings.n_buckets is None else HashBuckets(int(settings.n_buckets), settings.seed)
+    )
 
 
 def _number_or_word(value: Any, word: str, check: Any, *, name: str) -> None:

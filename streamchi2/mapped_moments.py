@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.any_map import AnyMap, AnyRecipe, sizes_of
-from streamchi2.batch import Floats, Rows
 from streamchi2.joint_map import JointRecipe
 from streamchi2.projected_map import ProjectedRecipe
-from streamchi2.trackers.block_moments import BlockMoments
-from streamchi2.trackers.centred_block import faded_weights, fading
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.moments import Moments, pooled
-from streamchi2.trackers.reservoir import Reservoir
+from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.centred_block import faded_weights, fading
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.moments import Moments, pooled
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import Floats, Rows
 
 CALIBRATION_ROWS = 1024
 _FEW_ROWS = 64  # products of so few are cheap, and a model of few rows needs every digit

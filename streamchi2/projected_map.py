@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.adaptive_map import Schedule
-from streamchi2.batch import Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.joint_map import JointMap, JointRecipe, JointSettings
 from streamchi2.solvers.block_vectors import BlockVectors
+from streamchi2.validation import Floats, Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ _MAP_PARAMETERS = {
     "n_terms": [*_NONSENSE, 0, 2.5, None],
     "basis": [*_NONSENSE, None],
     "landmarks": [*_NONSENSE, [[1.0, -1.0]], [[0.2] * 5] * 9, [["a"] * 5] * 9],
-    "n_slots": [*_NONSENSE, 0, 2**40],
+    "n_buckets": [*_NONSENSE, 0, 2**40],
     "adapt": [*_NONSENSE, None, 1],
     "half_life": [*_NONSENSE, 0, 1e-9, True],
     "dtype": [*_NONSENSE, None, "float16"],

@@ -18,11 +18,11 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.mapped_moments import MappedMoments
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.moments import Moments
-from streamchi2.trackers.reservoir import Reservoir
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.moments import Moments
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.target_moments import TargetMoments
 
 N_ROWS, WIDTH = 360, 5
 ROWS = np.random.default_rng(0).dirichlet(np.ones(WIDTH), size=N_ROWS)
@@ -39,7 +39,7 @@ ESTIMATORS = {
     "sampler": (lambda: ExpChi2Sampler(16, random_state=0), None),
     "gaussian sampler": (
         lambda: ExpChi2Sampler(
-            12, basis="gaussian", series="vz", dof=1.5, n_slots=32, half_life=90, random_state=3
+            12, basis="gaussian", series="vz", dof=1.5, n_buckets=32, half_life=90, random_state=3
         ),
         None,
     ),
@@ -100,14 +100,14 @@ ESTIMATORS = {
     ),
     "ridge classifier": (StreamingRidgeClassifier, CODES > 0),
     "ridge classifier of words": (lambda: StreamingRidgeClassifier(alpha="gcv"), WORDS),
-    "river sampler": (lambda: river.ExpChi2Sampler(8, n_slots=16, seed=0), None),
+    "river sampler": (lambda: river.ExpChi2Sampler(8, n_buckets=16, seed=0), None),
     "river classifier": (lambda: river.ExpChi2Classifier(16, half_life=99.0, seed=0), CODES),
     "river dual classifier": (  # fewer rows than features for a while after the map is planned
         lambda: river.ExpChi2Classifier(80, drift_detector="adwin", seed=0),
         WORDS,
     ),
     "river landmark classifier": (
-        lambda: river.ExpChi2Classifier(40, n_slots=64, basis="landmarks", seed=0),
+        lambda: river.ExpChi2Classifier(40, n_buckets=64, basis="landmarks", seed=0),
         WORDS,
     ),
     "river regressor": (

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
 
 TINY, HUGE = 5e-324, np.finfo(np.float64).max
 EDGES = [0.0, TINY, 2.0**-1022, 2.0**-149, 2.0**-126, 0.5, 1.0, 1.5, 2.0, 2.0**100, HUGE]

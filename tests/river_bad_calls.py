@@ -37,7 +37,7 @@ BAD_LABELS = [None, float("nan"), float("inf"), 1j, [1], b"a", object(), 2**70, 
 BAD_NUMBERS = [None, "a", float("nan"), float("-inf"), 1j, [1.0], object(), 1e200]
 BAD_WEIGHTS = [-1.0, float("nan"), float("inf"), "heavy", 1e300, [1.0, 2.0], object(), 1j]
 WORDS_OF_RIVER = {
-    "n_components", "beta", "dof", "series", "n_terms", "basis", "n_slots", "adapt", "half_life",
+    "n_components", "beta", "dof", "series", "n_terms", "basis", "n_buckets", "adapt", "half_life",
     "dtype", "alpha",
 }  # fmt: skip
 
@@ -45,7 +45,7 @@ WORDS_OF_RIVER = {
 @cache  # a refused call leaves no trace, so one object will do for all
 def fitted(name, n_rows=N, n_components=8, **words):
     kind, targets, _ = KINDS[name]
-    return learn(kind(n_components, n_slots=16, seed=0, **words), targets, 0, n_rows)
+    return learn(kind(n_components, n_buckets=16, seed=0, **words), targets, 0, n_rows)
 
 
 def _call(method, *arguments, **more):
@@ -66,7 +66,7 @@ def learning_calls(name):
     """Bad rows, targets and weights, for a new estimator and for one that has learnt."""
     kind, targets, _ = KINDS[name]
     states = {
-        "new": lambda: kind(8, n_slots=16, seed=0),
+        "new": lambda: kind(8, n_buckets=16, seed=0),
         "young": partial(fitted, name, 5),
         "fitted": partial(fitted, name),
     }
@@ -109,7 +109,7 @@ def merging_calls(name):
     strangers["another width"] = fitted(name, n_components=6)
     strangers["another half-life"] = fitted(name, half_life=9.0)
     if name == "river classifier":
-        numbers = river.ExpChi2Classifier(8, n_slots=16, seed=0)
+        numbers = river.ExpChi2Classifier(8, n_buckets=16, seed=0)
         strangers["numbers for labels"] = learn(numbers, CODES, 0, N)
     for case, other in strangers.items():
         yield f"merge({case})", partial(fitted, name), _call("merge", other)

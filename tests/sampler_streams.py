@@ -39,5 +39,5 @@ WAYS = {
     "plain": {},
     "narrow": {"n_terms": 2, "n_components": 4000, "beta": 1.0},
     "fading": {"half_life": 800.0, "n_terms": 2},
-    "folded": {"n_slots": 16, "basis": "gaussian"},
+    "folded": {"n_buckets": 16, "basis": "gaussian"},
 }

@@ -19,7 +19,7 @@ from streamchi2.series.transport import RotatedSeries, misalignment, transported
 
 SETTINGS = MapSettings(
     n_features=4, n_components=256, beta="auto", dof=2, series="direct", n_terms=3,
-    basis="orthogonal", n_slots="auto", adapt=True, half_life=None, seed=0, dtype="float32",
+    basis="orthogonal", n_buckets="auto", adapt=True, half_life=None, seed=0, dtype="float32",
 )  # fmt: skip
 
 
@@ -81,14 +81,14 @@ def test_a_stream_of_zeros_can_be_planned(series):
 
 
 @pytest.mark.parametrize(
-    ("n_features", "n_slots", "folded"),
+    ("n_features", "n_buckets", "folded"),
     [(5461, "auto", None), (5462, "auto", 4096), (100, 300, 300), (10**5, None, None)],
 )
-def test_only_wide_rows_are_folded_unless_told(n_features, n_slots, folded):
-    settings = replace(SETTINGS, n_features=n_features, n_slots=n_slots)
+def test_only_wide_rows_are_folded_unless_told(n_features, n_buckets, folded):
+    settings = replace(SETTINGS, n_features=n_features, n_buckets=n_buckets)
     rows = np.zeros((2, 4))
     recipe = planned_map(settings, rows, None, LogHistogram().update([0.1, 0.2, 0.4]))
-    assert (None if recipe.slots is None else recipe.slots.n_slots) == folded
+    assert (None if recipe.buckets is None else recipe.buckets.n_buckets) == folded
 
 
 # Adapting

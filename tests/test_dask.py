@@ -270,7 +270,7 @@ def test_arrays_frames_and_delayed_batches_give_one_model():
     ):
         found = streamchi2.dask.fit(clone(model), X, y)
         np.testing.assert_array_equal(found.coef_, expected.coef_)
-        assert list(found.absorbed_.values()) == [((0, 4),)]
+        assert list(found.provenance_.values()) == [((0, 4),)]
         again = streamchi2.dask.fit(clone(model), X, y)
         with pytest.raises(StateMismatchError, match="0 to 4 of "):
             again.merge(found)

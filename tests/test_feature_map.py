@@ -17,7 +17,7 @@ from streamchi2 import (
     exp_chi2_kernel,
     refined_parameters,
 )
-from streamchi2.bases import CosineBasis, GaussianBasis, OrthogonalBasis, Slots
+from streamchi2.bases import CosineBasis, GaussianBasis, HashBuckets, OrthogonalBasis
 from streamchi2.feature_map import FeatureMap
 from streamchi2.series.transport import RotatedSeries
 
@@ -31,10 +31,10 @@ SERIES = {
 BASES = [OrthogonalBasis, GaussianBasis, CosineBasis]
 
 
-def map_of(width, *, series="direct", basis=OrthogonalBasis, n_slots=None, dtype="float32", d=64):
-    slots = None if n_slots is None else Slots(n_slots, seed=1)
-    n_inputs = 3 * width if n_slots is None else n_slots
-    return FeatureMap(SERIES[series], basis(n_inputs, d, seed=0), slots, dtype)
+def map_of(width, *, series="direct", basis=OrthogonalBasis, n_buckets=None, dtype="float32", d=64):
+    buckets = None if n_buckets is None else HashBuckets(n_buckets, seed=1)
+    n_inputs = 3 * width if n_buckets is None else n_buckets
+    return FeatureMap(SERIES[series], basis(n_inputs, d, seed=0), buckets, dtype)
 
 
 def kernel_rmse(features, exact):
@@ -49,10 +49,10 @@ def gamma_rows(n_rows, width, seed=0):
 
 @pytest.mark.parametrize("series", SERIES)
 @pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("n_slots", [None, 16])
-def test_dense_and_sparse_rows_have_the_same_features(series, basis, n_slots):
+@pytest.mark.parametrize("n_buckets", [None, 16])
+def test_dense_and_sparse_rows_have_the_same_features(series, basis, n_buckets):
     rows = gamma_rows(150, 7) * (np.random.default_rng(1).random((150, 7)) < 0.6)
-    recipe = map_of(7, series=series, basis=basis, n_slots=n_slots, dtype="float64")
+    recipe = map_of(7, series=series, basis=basis, n_buckets=n_buckets, dtype="float64")
     # The same sums in another order, of phases below 100.
     assert_allclose(
         recipe.transform(sparse.csr_array(rows)), recipe.transform(rows), atol=100 * 1e-14
@@ -60,13 +60,13 @@ def test_dense_and_sparse_rows_have_the_same_features(series, basis, n_slots):
 
 
 @pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("n_slots", [None, 16])
+@pytest.mark.parametrize("n_buckets", [None, 16])
 @pytest.mark.parametrize("as_csr", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_number_of_workers_does_not_change_a_bit(basis, n_slots, as_csr, dtype):
+def test_the_number_of_workers_does_not_change_a_bit(basis, n_buckets, as_csr, dtype):
     rows = gamma_rows(700, 300)
     rows = sparse.csr_array(rows) if as_csr else rows
-    recipe = map_of(300, series="turned", basis=basis, n_slots=n_slots, dtype=dtype, d=1024)
+    recipe = map_of(300, series="turned", basis=basis, n_buckets=n_buckets, dtype=dtype, d=1024)
     one = recipe.transform(rows)
     assert one.dtype == dtype
     for n_jobs in (1, 2, 7, -1):
@@ -75,7 +75,7 @@ def test_the_number_of_workers_does_not_change_a_bit(basis, n_slots, as_csr, dty
 
 @given(histogram_rows(max_rows=3), st.integers(1, 10**6))
 def test_a_column_not_yet_seen_is_a_column_of_zeros_under_slots(rows, n_more):
-    recipe = map_of(6, series="turned", n_slots=32)
+    recipe = map_of(6, series="turned", n_buckets=32)
     found = sparse.csr_array(rows)
     wider = sparse.csr_array(
         (found.data, found.indices, found.indptr), shape=(len(rows), 6 + n_more)
@@ -89,8 +89,8 @@ def test_explicit_zeros_do_not_matter():
     stored.data[0] = 0.0
     cleared = stored.copy()
     cleared.eliminate_zeros()
-    for n_slots in (None, 8):
-        recipe = map_of(3, n_slots=n_slots)
+    for n_buckets in (None, 8):
+        recipe = map_of(3, n_buckets=n_buckets)
         assert_array_equal(recipe.transform(stored), recipe.transform(cleared))
 
 
@@ -179,7 +179,7 @@ def test_a_million_columns_are_never_made_dense():
         (random.random(4000), (np.repeat(np.arange(200), 20), random.integers(0, 10**6, 4000))),
         shape=(200, 10**6),
     )
-    recipe = map_of(1, n_slots=4096, d=2048)
+    recipe = map_of(1, n_buckets=4096, d=2048)
     recipe.transform(rows[:1])  # draws the signs
     tracemalloc.start()
     recipe.transform(rows)
@@ -213,6 +213,6 @@ def test_wide_text_is_folded_without_much_loss(shared_set):
         errors = []
         for seed in range(3):
             basis = OrthogonalBasis(4096, d, seed, beta=1.5)
-            recipe = FeatureMap(series, basis, Slots(4096, seed))
+            recipe = FeatureMap(series, basis, HashBuckets(4096, seed))
             errors.append(kernel_rmse(recipe.transform(wide), exact))
         assert np.mean(errors) < 1.1 * reference

@@ -5,13 +5,13 @@ import pytest
 from scipy import sparse
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.blas_threads import _blas, one_blas_thread
 from streamchi2.map_plan import BASES, MapSettings, planned_map
 from streamchi2.mapped_moments import MappedMoments, with_labels
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.log_histogram import LogHistogram
-from streamchi2.trackers.reservoir import Reservoir
+from streamchi2.runtime.blas import _blas, one_blas_thread
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.target_moments import TargetMoments
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.dirichlet(np.ones(10), size=80) * (RANDOM.random((80, 10)) < 0.7)
@@ -20,7 +20,7 @@ ROWS = RANDOM.dirichlet(np.ones(10), size=80) * (RANDOM.random((80, 10)) < 0.7)
 def settings(**words):
     usual = {
         "n_features": 2**62, "n_components": 64, "beta": "auto", "dof": 2.0, "series": "direct",
-        "n_terms": 3, "basis": "orthogonal", "n_slots": 128, "adapt": True, "half_life": None,
+        "n_terms": 3, "basis": "orthogonal", "n_buckets": 128, "adapt": True, "half_life": None,
         "seed": 0, "dtype": "float32",
     }  # fmt: skip
     return MapSettings(**{**usual, **words})
@@ -82,8 +82,8 @@ def test_one_folded_row_has_the_features_of_a_matrix(basis, dtype):
         settings(basis=basis, dtype=dtype), wide(ROWS), None, LogHistogram().update(ROWS)
     )
     matrix = wide(ROWS[:3])
-    slots, signs = recipe.slots.places(matrix.indices[:10], 3)
-    single = [recipe.transform_row(row, slots, signs) for row in ROWS[:3]]
+    buckets, signs = recipe.buckets.places(matrix.indices[:10], 3)
+    single = [recipe.transform_row(row, buckets, signs) for row in ROWS[:3]]
     tolerance = 1e-5 if dtype == "float32" else 1e-13
     np.testing.assert_allclose(single, recipe.transform(matrix), atol=tolerance)
 

@@ -16,8 +16,8 @@ from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.errors import StateMismatchError
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments, with_labels, without_labels
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.target_moments import TargetMoments
 
 WIDTH, D = 4, 32
 
@@ -25,7 +25,7 @@ WIDTH, D = 4, 32
 def map_settings(**words):
     usual = {
         "n_features": WIDTH, "n_components": D, "beta": "auto", "dof": 2, "series": "direct",
-        "n_terms": 3, "basis": "orthogonal", "n_slots": "auto", "adapt": False, "half_life": None,
+        "n_terms": 3, "basis": "orthogonal", "n_buckets": "auto", "adapt": False, "half_life": None,
         "seed": 0, "dtype": "float64",
     }  # fmt: skip
     return MapSettings(**{**usual, **words})

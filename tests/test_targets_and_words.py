@@ -23,8 +23,8 @@ def test_no_classes_at_all_are_refused_by_name():
 
 
 def test_too_many_slots_are_refused_with_the_first_batch_not_with_the_64th_row():
-    with pytest.raises(ValueError, match="n_slots must be below 2\\^31"):
-        ExpChi2Sampler(8, n_slots=2**40).partial_fit(ROWS[:1])
+    with pytest.raises(ValueError, match="n_buckets must be below 2\\^31"):
+        ExpChi2Sampler(8, n_buckets=2**40).partial_fit(ROWS[:1])
 
 
 def test_a_random_state_that_became_nonsense_is_refused():

@@ -6,8 +6,8 @@ import pyarrow as pa
 from estimator_zoo import ESTIMATORS, N_ROWS, ROWS
 
 from streamchi2 import ExpChi2Sampler
-from streamchi2.ledger import Ledger
 from streamchi2.persistence import dumped
+from streamchi2.provenance import Provenance
 
 SEEDED = [
     name
@@ -36,6 +36,6 @@ def sampler():
     return ExpChi2Sampler(8, random_state=0)
 
 
-def without_ledger(estimator):
-    estimator._stream.ledger = Ledger()
+def without_provenance(estimator):
+    estimator._stream.provenance = Provenance()
     return dumped(estimator)

@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 from scipy import sparse
 
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
 
 
 def sample(dtype: type, share_of_zeros: float, shape: tuple[int, int], seed: int) -> np.ndarray:

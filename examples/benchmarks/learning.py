@@ -19,7 +19,7 @@ from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.solvers.eigen import leading_eigenpairs
-from streamchi2.trackers.moments import Moments
+from streamchi2.statistics.moments import Moments
 
 WIDTH = 2048
 BLOCK = 1024

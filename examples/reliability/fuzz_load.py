@@ -42,9 +42,9 @@ def seeds():
         ExpChi2Classifier(4, random_state=0).fit(rows, labels).observe(rows[:2]),
         ExpChi2Regressor(4, random_state=0, n_pca=2).fit(rows, rows[:, :2]),
         StreamingRidge().fit(rows[:3], rows[:3, 0]),
-        named(river.ExpChi2Sampler(4, n_slots=8, seed=0), rows[:6]),
+        named(river.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
         named(river.ExpChi2Classifier(4, drift_detector="adwin", seed=0), rows[:9], words.tolist()),
-        named(river.ExpChi2Classifier(70, n_slots=8, seed=0), rows, labels.tolist()),
+        named(river.ExpChi2Classifier(70, n_buckets=8, seed=0), rows, labels.tolist()),
         named(river.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
     ]
     return [dumped(thing) for thing in things]

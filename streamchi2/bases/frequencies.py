@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.batch import Floats, Rows, as_positive_float, as_positive_int
+from streamchi2.validation import Floats, Rows, as_positive_float, as_positive_int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.frequencies import RandomBasis, fill_pairs
-from streamchi2.batch import Floats
+from streamchi2.validation import Floats
 
 
 @dataclass(frozen=True)

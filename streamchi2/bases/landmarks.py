@@ -18,11 +18,11 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.special import gammaincc
 
-from streamchi2.bases.chosen_rows import same_rows
 from streamchi2.bases.frequencies import check_sampled_dof
-from streamchi2.batch import Floats, Rows, as_positive_float
-from streamchi2.blas_threads import one_blas_thread
-from streamchi2.counter_hash import gumbel_noise
+from streamchi2.bases.landmark_rows import same_rows
+from streamchi2.hashing import gumbel_noise
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.validation import Floats, Rows, as_positive_float
 
 _FLOOR = 1e-6  # of the mean squared length; below, a direction is rounding or a repeated landmark
 _PANEL = 128  # features at a time: of a triangle in such panels hardly more than half is multiplied

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.fft import dct, next_fast_len
 
 from streamchi2.bases.frequencies import RandomBasis, fill_pairs
-from streamchi2.batch import Floats
+from streamchi2.validation import Floats
 
 _LEAST_WIDTH = 256
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.batch import Floats, Rows
-from streamchi2.blas_threads import one_blas_thread
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.validation import Floats, Rows
 
 # Settled on the test rows of the benchmark's eight sets, D from 250 to 2000, one to three seeds:
 # a sum of D/16 is as good as D/32 and better than D/8 and D/4 where they differ; a cut at D/8

@@ -10,7 +10,6 @@ from dask.delayed import Delayed, delayed
 from sklearn.base import clone
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.batch import as_positive_int
 from streamchi2.dask.partitions import partitions_of
 from streamchi2.dask.passes import inputs_seen, learnt, merged
 from streamchi2.dask.planning import planned_on_first_rows
@@ -23,9 +22,10 @@ from streamchi2.estimators.memory_budget import (
 )
 from streamchi2.estimators.out_of_core import OutOfCore
 from streamchi2.estimators.sampler import ExpChi2Sampler
-from streamchi2.interrupts import deferred_interrupts
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.row_buffer import RowBuffer
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.row_buffer import RowBuffer
+from streamchi2.validation import as_positive_int
 
 AnyEstimator = TypeVar("AnyEstimator", bound=OutOfCore)
 
@@ -47,7 +47,7 @@ def fit(
     other rows than those of one machine. Results do not depend on workers, bit for bit.
 
     Partial results are pure functions of partitions: when a worker is lost, its partitions are
-    computed again and nothing is counted twice. ``estimator.absorbed_`` lists the partitions.
+    computed again and nothing is counted twice. ``estimator.provenance_`` lists the partitions.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _learnt_under(seen: Any, shard: Any, parts: Sequence[Delayed], fan_in: int) 
 def _settled(stream: BufferedTracker[Any]) -> BufferedTracker[Any]:
     settled = BufferedTracker(stream.snapshot(), stream.buffer.boundaries)
     settled.buffer = RowBuffer(stream.buffer.boundaries, stream.n_rows)
-    settled.ledger = stream.ledger
+    settled.provenance = stream.provenance
     return settled
 
 

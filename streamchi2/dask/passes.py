@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from streamchi2.batch import as_estimator_rows, as_weights
-from streamchi2.ledger import Ledger
+from streamchi2.provenance import Provenance
 from streamchi2.sources import Batch
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.row_buffer import RowBuffer
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.row_buffer import RowBuffer
+from streamchi2.validation import as_estimator_rows, as_weights
 
 State = TypeVar("State")  # an estimator or a stream: something that merges
 
@@ -26,7 +26,7 @@ _BLOCK = 1024  # rows at a time, so that memory does not depend on the partition
 
 
 def head(batch: Batch, start: int, n_rows: int) -> Batch:
-    """Return some rows of a partition, to plan a map on; its place in the ledger is left out."""
+    """Return some rows of a partition, to plan a map on; its place in the provenance is left out."""
     return replace(batch.part(start, start + n_rows), source=None, start=0)
 
 
@@ -53,7 +53,7 @@ def inputs_seen(model: Any, empty: BufferedTracker[Any], batch: Batch) -> Buffer
         # Absorbed only: the map must not adapt to one partition.
         stream.tracker.absorb(rows[part], None if weights is None else weights[part])
     stream.buffer = RowBuffer(stream.buffer.boundaries, rows.shape[0])
-    stream.ledger = _entry(batch)
+    stream.provenance = _entry(batch)
     return stream
 
 
@@ -66,7 +66,7 @@ def learnt(shard: Any, batch: Batch) -> Any:
         return part
     with _named_in_errors(batch):
         part._learn_batch(batch, first=first)
-    part._stream.ledger = _entry(batch)
+    part._stream.provenance = _entry(batch)
     return part
 
 
@@ -87,6 +87,6 @@ def _named_in_errors(batch: Batch) -> Iterator[None]:
         raise
 
 
-def _entry(batch: Batch) -> Ledger:
+def _entry(batch: Batch) -> Provenance:
     assert batch.source is not None
-    return Ledger().with_range(batch.source, batch.start, batch.start + 1)
+    return Provenance().with_range(batch.source, batch.start, batch.start + 1)

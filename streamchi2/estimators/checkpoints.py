@@ -1,4 +1,4 @@
-"""Checkpoints of a long run: the estimator as it is, whose ledger says where to go on."""
+"""Checkpoints of a long run: the estimator as it is, whose provenance says where to go on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-from streamchi2.batch import as_positive_int
 from streamchi2.errors import StateMismatchError
-from streamchi2.interrupts import deferred_interrupts
-from streamchi2.ledger import Ledger, Ranges
+from streamchi2.provenance import Provenance, Ranges
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.validation import as_positive_int
 
 
 @dataclass
@@ -43,10 +43,10 @@ class Checkpoint:
                 "run must know that it reads the same rows"
             )
 
-    def restore(self, estimator: Any, present: Ledger) -> bool:
+    def restore(self, estimator: Any, present: Provenance) -> bool:
         """Let an estimator be what was saved, and tell whether something was.
 
-        ``present`` is the ledger that the run begins with. A file that does not hold such a run is
+        ``present`` is the provenance that the run begins with. A file that does not hold such a run is
         refused.
         """
         from streamchi2.persistence import dumped, load  # above this layer, see pyproject.toml
@@ -63,7 +63,9 @@ class Checkpoint:
         self._check_parameters(estimator, saved)
         if not saved.__sklearn_is_fitted__():
             return False
-        found, wanted = (self._others(ledger) for ledger in (saved._stream.ledger, present))
+        found, wanted = (
+            self._others(provenance) for provenance in (saved._stream.provenance, present)
+        )
         if found != wanted:
             raise StateMismatchError(
                 "checkpoint must have been made from the same sources, got "
@@ -87,8 +89,8 @@ class Checkpoint:
                     f"{getattr(saved, name)!r} in {self.path}; remove the file to start afresh"
                 )
 
-    def _others(self, ledger: Ledger) -> dict[str, Ranges]:
-        return {name: ranges for name, ranges in ledger.entries if name not in self.sources}
+    def _others(self, provenance: Provenance) -> dict[str, Ranges]:
+        return {name: ranges for name, ranges in provenance.entries if name not in self.sources}
 
     def count(self, estimator: Any, n_rows: int) -> None:
         """Save if that many more rows make it due."""

@@ -12,15 +12,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import as_choice
 from streamchi2.estimators.known_classes import KnownClasses
 from streamchi2.estimators.mapped_regression import MappedRegression
 from streamchi2.estimators.solution import LearnerWords, Solution
 from streamchi2.mapped_moments import MappedMoments, with_labels, without_labels
 from streamchi2.sources import Batch
-from streamchi2.targets import as_labels
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.class_moments import ClassMoments
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.validation import as_choice, as_labels
 
 
 class ExpChi2Classifier(ClassifierMixin, MappedRegression):
@@ -46,7 +45,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         histogram, k, beta and map of its own; features stand side by side, so that the kernels
         add up. Columns in none are not read, and one may be in several. ``n_components`` and an
         integer ``n_pca`` are then totals, divided evenly; they, ``beta``, ``dof``, ``series``,
-        ``n_terms``, ``basis`` and ``n_slots`` may be dicts with a value for each descriptor, and
+        ``n_terms``, ``basis`` and ``n_buckets`` may be dicts with a value for each descriptor, and
         readings of the map are such dicts.
     n_pca : int, float in (0, 1) or None, default=None
         Learn inside that many principal components of the features, or as many as hold this
@@ -63,7 +62,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     calibrate : "quantile" or None, default=None
         Shift the scores of each class so that equally many rows exceed them in proportion to its
         size: scores of many classes are not comparable otherwise.
-    beta, dof, series, n_terms, basis, landmarks, n_slots, adapt
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt
         As in :class:`ExpChi2Sampler`.
     half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
@@ -116,7 +115,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         n_terms: Any = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
-        n_slots: int | str | None = "auto",
+        n_buckets: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -136,7 +135,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
             n_terms=n_terms,
             basis=basis,
             landmarks=landmarks,
-            n_slots=n_slots,
+            n_buckets=n_buckets,
             adapt=adapt,
             half_life=half_life,
             dtype=dtype,
@@ -274,7 +273,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return one probability per row and class.
 
-        A softmax of the scores, whose sharpness has the least log-loss on a sample of up to 1024
+        A softmax of the scores, whose inverse_temperature has the least log-loss on a sample of up to 1024
         rows of the stream, each scored as if it had been left out.
         """
         solution = self._solved()

@@ -7,12 +7,12 @@ from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
-from streamchi2.bases import ChosenRows
-from streamchi2.batch import as_positive_int
+from streamchi2.bases import LandmarkRows
 from streamchi2.estimators.descriptor_columns import Columns
 from streamchi2.estimators.map_words import MapWords
 from streamchi2.joint_map import JointSettings, descriptor_seed, read
 from streamchi2.solvers.principal import check_n_pca
+from streamchi2.validation import as_positive_int
 
 _SHARED = ("adapt", "half_life", "dtype", "n_jobs", "random_state")  # by all descriptors
 
@@ -62,7 +62,7 @@ def _landmarks(
     columns: Mapping[str, Columns],
     n_features: int,
     known: JointSettings | None,
-) -> list[ChosenRows | None]:
+) -> list[LandmarkRows | None]:
     """Return the columns that each descriptor reads of landmarks, which are whole rows."""
     given = words["landmarks"]
     if given is None:
@@ -70,12 +70,12 @@ def _landmarks(
     before = [] if not isinstance(known, JointSettings) else [p.landmarks for p in known.parts]
     if len(before) == len(columns) and all(p is None or p.is_read_from(given) for p in before):
         return before
-    whole = ChosenRows.read(given)
+    whole = LandmarkRows.read(given)
     if whole.width != n_features:
         raise ValueError(
             f"landmarks must have as many columns as X, got {whole.width} and {n_features}"
         )
-    return [ChosenRows(read(whole.rows, own), given) for own in columns.values()]
+    return [LandmarkRows(read(whole.rows, own), given) for own in columns.values()]
 
 
 def n_pca_of_each(n_pca: Any, names: tuple[str, ...]) -> tuple[float | None, ...] | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.targets import as_declared_classes, refuse_other_kind, refuse_unknown
+from streamchi2.validation import as_declared_classes, refuse_other_kind, refuse_unknown
 
 
 def _no_labels() -> NDArray[Any]:

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.any_map import AnyRecipe
-from streamchi2.batch import Floats, Rows, as_estimator_rows, check_named_alike, columns_of
 from streamchi2.estimators.descriptor_columns import (
     names_of,
     resolved_columns,
@@ -26,11 +25,12 @@ from streamchi2.joint_map import JointSettings
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.projected_map import ProjectedMap, ProjectedRecipe
-from streamchi2.row_blocks import n_workers
+from streamchi2.runtime.threads import n_workers
 from streamchi2.solvers.principal import check_n_pca
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import Floats, Rows, as_estimator_rows, check_named_alike, columns_of
 
 
 class MappedLearner(MapWords, StreamLearner):

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import as_choice, as_positive_float
 from streamchi2.estimators.lazy_solution import LazySolution
 from streamchi2.estimators.stream_learner import StreamLearner
 from streamchi2.solvers.least_squares import PENALTIES, least_squares
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.validation import as_choice, as_positive_float
 
 
 @dataclass(frozen=True)

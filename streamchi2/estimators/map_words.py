@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.any_map import AnyMap, AnyRecipe, each_map, each_recipe
-from streamchi2.bases import ChosenRows, LandmarkBasis
+from streamchi2.bases import LandmarkBasis, LandmarkRows
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.joint_map import JointSettings, map_of
 from streamchi2.map_plan import MapSettings
 from streamchi2.series import DirectSeries
-from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.statistics.buffered_tracker import BufferedTracker
 
 
 class MapWords:
@@ -97,7 +97,7 @@ class MapWords:
         return each_recipe(self._recipe, _landmarks_of)
 
     def _map_settings(
-        self: Any, n_features: int, seed: int, known: ChosenRows | None = None
+        self: Any, n_features: int, seed: int, known: LandmarkRows | None = None
     ) -> MapSettings:
         """Check the constructor words and return them as a value.
 
@@ -105,7 +105,7 @@ class MapWords:
         """
         landmarks = known
         if known is None or not known.is_read_from(self.landmarks):
-            landmarks = None if self.landmarks is None else ChosenRows.read(self.landmarks)
+            landmarks = None if self.landmarks is None else LandmarkRows.read(self.landmarks)
         return MapSettings(
             n_features=n_features,
             n_components=self.n_components,
@@ -114,7 +114,7 @@ class MapWords:
             series=self.series,
             n_terms=self.n_terms,
             basis=self.basis,
-            n_slots=self.n_slots,
+            n_buckets=self.n_buckets,
             adapt=self.adapt,
             half_life=self.half_life,
             seed=seed,
@@ -192,7 +192,7 @@ def landmarks_differ(mine: Any, theirs: Any) -> bool:
     """Tell whether two values of the word ``landmarks`` differ in content."""
     if mine is None or theirs is None or mine is theirs:
         return mine is not theirs
-    return ChosenRows.read(mine) != ChosenRows.read(theirs)
+    return LandmarkRows.read(mine) != LandmarkRows.read(theirs)
 
 
 def check_same_words(mine: Any, other: Any) -> None:

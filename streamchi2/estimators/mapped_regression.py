@@ -34,7 +34,7 @@ class MappedRegression(MemoryBudget, MappedLearner):
         n_terms: Any = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
-        n_slots: int | str | None = "auto",
+        n_buckets: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -53,7 +53,7 @@ class MappedRegression(MemoryBudget, MappedLearner):
         self.n_terms = n_terms
         self.basis = basis
         self.landmarks = landmarks
-        self.n_slots = n_slots
+        self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

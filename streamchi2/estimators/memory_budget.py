@@ -9,15 +9,15 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from streamchi2.batch import columns_of
 from streamchi2.estimators.joint_words import divided
 from streamchi2.estimators.out_of_core import OutOfCore
-from streamchi2.interrupts import deferred_interrupts
 from streamchi2.joint_map import JointMap
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.projected_map import ProjectedMap, Projection
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.row_buffer import RowBuffer
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.row_buffer import RowBuffer
+from streamchi2.validation import columns_of
 
 _UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
@@ -128,7 +128,7 @@ def _completed(stream: BufferedTracker[MappedMoments]) -> BufferedTracker[Mapped
     tracker, n_rows = stream.snapshot(), stream.n_rows
     tracker.map = tracker.map.reread()
     done = BufferedTracker(tracker, stream.buffer.boundaries)
-    done.buffer, done.ledger = RowBuffer(stream.buffer.boundaries, n_rows), stream.ledger
+    done.buffer, done.provenance = RowBuffer(stream.buffer.boundaries, n_rows), stream.provenance
     return done
 
 

@@ -10,10 +10,10 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.checkpoints import Checkpoint
-from streamchi2.interrupts import deferred_interrupts
-from streamchi2.ledger import Ledger, Ranges
+from streamchi2.provenance import Provenance, Ranges
+from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.sources import Batch, ReadAhead, Source, as_source, progress_bar
-from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.statistics.buffered_tracker import BufferedTracker
 
 
 class OutOfCore:
@@ -56,10 +56,10 @@ class OutOfCore:
         batch_size : int, default=4096
             Rows read from a table at a time. It does not change the result.
         source_name : str, optional
-            What :attr:`absorbed_` calls rows that come from no file. Without it they are not
+            What :attr:`provenance_` calls rows that come from no file. Without it they are not
             recorded.
         forget : bool, default=True
-            Start afresh, as ``fit`` does. False goes on, and leaves out what :attr:`absorbed_`
+            Start afresh, as ``fit`` does. False goes on, and leaves out what :attr:`provenance_`
             says has been learnt from this source before.
         checkpoint : str or path, optional
             File to which the estimator is saved every ``checkpoint_every`` rows and at the end. If
@@ -81,7 +81,7 @@ class OutOfCore:
         >>> from streamchi2 import ExpChi2Sampler
         >>> batches = ([[0.1 * i, 1.0 - 0.1 * i]] for i in range(10))
         >>> sampler = ExpChi2Sampler(16, random_state=0)
-        >>> sampler.fit_stream(batches, source_name="tenths").absorbed_
+        >>> sampler.fit_stream(batches, source_name="tenths").provenance_
         {'tenths': ((0, 10),)}
         """
         rows = as_source(
@@ -92,29 +92,37 @@ class OutOfCore:
             name=source_name,
             numbers=is_regressor(self),
         )
-        absorbed = Ledger() if forget or not hasattr(self, "_stream") else self._stream.ledger
+        absorbed = (
+            Provenance() if forget or not hasattr(self, "_stream") else self._stream.provenance
+        )
         saved = None
         first = forget or not hasattr(self, "_stream")
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, rows.names)
             if saved.restore(self, absorbed):
-                absorbed, first = self._stream.ledger, False
+                absorbed, first = self._stream.provenance, False
         if first:
             self._refuse_without_target(rows)
         self._learn_batches(rows, absorbed, saved, first=first, verbose=verbose)
         return self
 
     @property
-    def absorbed_(self) -> dict[str, Ranges]:
+    def provenance_(self) -> dict[str, Ranges]:
         """What has been learnt from files and named sources: ranges of rows, end exclusive.
 
         Estimators that have absorbed the same row refuse to :meth:`merge`.
         """
         check_is_fitted(self)
-        return dict(self._stream.ledger.entries)
+        return dict(self._stream.provenance.entries)
 
     def _learn_batches(
-        self, rows: Source, absorbed: Ledger, saved: Checkpoint | None, *, first: bool, verbose: int
+        self,
+        rows: Source,
+        absorbed: Provenance,
+        saved: Checkpoint | None,
+        *,
+        first: bool,
+        verbose: int,
     ) -> None:
         n_done = sum(absorbed.beginning(name) for name in rows.names)
         with (
@@ -134,7 +142,7 @@ class OutOfCore:
             saved.save(self)
 
     def _take_in(self, batch: Batch, *, first: bool) -> None:
-        """Learn from a batch and enter it in the ledger, both or, where it is refused, neither."""
+        """Learn from a batch and enter it in the provenance, both or, where it is refused, neither."""
         if first:
             with deferred_interrupts():
                 self._learn_batch(batch, first=True)
@@ -143,7 +151,7 @@ class OutOfCore:
         stream = self._stream
         before = stream.n_rows
         with stream.lock, deferred_interrupts():
-            self._ledger_with(batch, batch.n_rows)  # refuses rows that have been learnt
+            self._provenance_with(batch, batch.n_rows)  # refuses rows that have been learnt
             try:
                 self._learn_batch(batch, first=False)
             except BaseException:  # whole blocks may have been learnt before Ctrl-C
@@ -152,13 +160,13 @@ class OutOfCore:
             self._record(batch, batch.n_rows)
 
     def _record(self, batch: Batch, n_rows: int) -> None:
-        self._stream.ledger = self._ledger_with(batch, n_rows)
+        self._stream.provenance = self._provenance_with(batch, n_rows)
 
-    def _ledger_with(self, batch: Batch, n_rows: int) -> Ledger:
-        ledger = self._stream.ledger
+    def _provenance_with(self, batch: Batch, n_rows: int) -> Provenance:
+        provenance = self._stream.provenance
         if batch.source is None:
-            return ledger
-        return ledger.with_range(batch.source, batch.start, batch.start + n_rows)
+            return provenance
+        return provenance.with_range(batch.source, batch.start, batch.start + n_rows)
 
     def _n_taken(self, batch: Batch, n_learnt: int) -> int:
         """Return how many rows of a batch went by when so many were learnt."""

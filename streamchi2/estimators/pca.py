@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import Floats
 from streamchi2.estimators.learner import MappedLearner
+from streamchi2.validation import Floats
 
 
 class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearner):
@@ -33,7 +33,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
     n_pca : int, float in (0, 1) or None, default=256
         Number of principal components that come out, or the share of variance they must hold;
         None keeps all D.
-    beta, dof, series, n_terms, basis, landmarks, n_slots, adapt
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt
         As in :class:`ExpChi2Sampler`.
     half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades the covariance.
@@ -79,7 +79,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         n_terms: Any = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
-        n_slots: int | str | None = "auto",
+        n_buckets: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -95,7 +95,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         self.n_terms = n_terms
         self.basis = basis
         self.landmarks = landmarks
-        self.n_slots = n_slots
+        self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

@@ -14,7 +14,7 @@ from streamchi2.solvers.group_path import chosen_by_gcv
 from streamchi2.solvers.least_squares import least_squares
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 
 @dataclass(frozen=True, eq=False)

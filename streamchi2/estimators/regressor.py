@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.mapped_regression import MappedRegression
 from streamchi2.sources import Batch
-from streamchi2.targets import as_numbers, refuse_huge
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import as_numbers, refuse_huge
 
 
 class ExpChi2Regressor(RegressorMixin, MappedRegression):
@@ -42,7 +42,7 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         What is penalised.
     l1_ratio : float, default=0.5
         Share of absolute values in the elastic net.
-    beta, dof, series, n_terms, basis, landmarks, n_slots, adapt
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt
         As in :class:`ExpChi2Sampler`.
     half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.

@@ -15,7 +15,12 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.batch import (
+from streamchi2.estimators.map_words import MapWords, Reading, check_same_words
+from streamchi2.estimators.out_of_core import OutOfCore
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.runtime.threads import n_workers
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.validation import (
     Floats,
     Rows,
     as_estimator_rows,
@@ -25,11 +30,6 @@ from streamchi2.batch import (
     columns_of,
     record_columns,
 )
-from streamchi2.estimators.map_words import MapWords, Reading, check_same_words
-from streamchi2.estimators.out_of_core import OutOfCore
-from streamchi2.interrupts import deferred_interrupts
-from streamchi2.row_blocks import n_workers
-from streamchi2.trackers.buffered_tracker import BufferedTracker
 
 
 class ExpChi2Sampler(
@@ -74,7 +74,7 @@ class ExpChi2Sampler(
     landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
         Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
         the first 64 rows. At least D of them; of more the D leading directions are taken.
-    n_slots : int, None or "auto", default="auto"
+    n_buckets : int, None or "auto", default="auto"
         Inputs into which wide rows are folded by signed hashing. "auto" folds when there would be
         more than 16384 coordinates, None never.
     adapt : bool, default=True
@@ -144,7 +144,7 @@ class ExpChi2Sampler(
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
         landmarks: Any = None,
-        n_slots: int | str | None = "auto",
+        n_buckets: int | str | None = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -158,7 +158,7 @@ class ExpChi2Sampler(
         self.n_terms = n_terms
         self.basis = basis
         self.landmarks = landmarks
-        self.n_slots = n_slots
+        self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

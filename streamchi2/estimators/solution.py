@@ -25,7 +25,7 @@ from streamchi2.projected_map import ProjectedRecipe
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,
-    fitted_sharpness,
+    fitted_inverse_temperature,
     left_out_scores,
     own_shares,
     quantile_shifts,
@@ -35,11 +35,11 @@ from streamchi2.solvers.group_lasso import definite
 from streamchi2.solvers.group_path import entry_alphas
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
-from streamchi2.trackers.block_moments import BlockMoments
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.moments import Moments
-from streamchi2.trackers.reservoir import Reservoir
+from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.moments import Moments
+from streamchi2.statistics.reservoir import Reservoir
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Solution:
 
     @property
     def calibration(self) -> Calibration:
-        """Shifts and sharpness of a classifier's scores."""
+        """Shifts and inverse_temperature of a classifier's scores."""
         with self._lock:
             return self._calibration
 
@@ -233,9 +233,9 @@ class Solution:
         weights = inner.sample.importance()
         if self.words.calibrate == "quantile":
             shifts = quantile_shifts(scores, weights, inner.posed.moments.target_mean)
-        sharpness = fitted_sharpness(scores - shifts, codes, weights)
+        inverse_temperature = fitted_inverse_temperature(scores - shifts, codes, weights)
         del self._uncalibrated
-        return Calibration(shifts, sharpness)
+        return Calibration(shifts, inverse_temperature)
 
     def __getstate__(self) -> dict[str, Any]:
         # What was worked out can be worked out again.

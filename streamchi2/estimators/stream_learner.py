@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from streamchi2.batch import (
+from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.out_of_core import OutOfCore
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.validation import (
     Floats,
     Rows,
     as_estimator_features,
@@ -17,12 +21,8 @@ from streamchi2.batch import (
     check_same_columns,
     columns_of,
     record_columns,
+    refuse_huge,
 )
-from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.out_of_core import OutOfCore
-from streamchi2.interrupts import deferred_interrupts
-from streamchi2.targets import refuse_huge
-from streamchi2.trackers.buffered_tracker import BufferedTracker
 
 
 class StreamLearner(OutOfCore, BaseEstimator):

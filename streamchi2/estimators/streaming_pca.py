@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.batch import Floats, as_choice, as_features, as_positive_int
 from streamchi2.estimators.lazy_solution import LazySolution
 from streamchi2.estimators.stream_learner import StreamLearner
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.moments import Moments
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.moments import Moments
+from streamchi2.validation import Floats, as_choice, as_features, as_positive_int
 
 
 @dataclass(frozen=True, eq=False)

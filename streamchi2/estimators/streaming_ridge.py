@@ -11,9 +11,9 @@ from sklearn.base import RegressorMixin
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.linear_words import LinearLearner
 from streamchi2.sources import Batch
-from streamchi2.targets import as_numbers, refuse_huge
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import as_numbers, refuse_huge
 
 
 class StreamingRidge(RegressorMixin, LinearLearner):

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from streamchi2.estimators.known_classes import KnownClasses
 from streamchi2.estimators.linear_words import LinearLearner
 from streamchi2.sources import Batch
-from streamchi2.targets import as_labels
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.class_moments import ClassMoments
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.validation import as_labels
 
 
 class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):

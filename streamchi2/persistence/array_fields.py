@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.bases.chosen_rows import ChosenRows, same_rows
-from streamchi2.batch import Rows
+from streamchi2.bases.landmark_rows import LandmarkRows, same_rows
 from streamchi2.errors import FormatError
 from streamchi2.persistence.container import Json
 from streamchi2.persistence.fields import Place
+from streamchi2.validation import Rows
 
 _LABEL_KINDS = "biufU"
 
@@ -231,7 +231,7 @@ class Landmarks(StoredRows):
 
     def written(self, value: Any, place: Place) -> Json:
         """Return sparse rows as such, or the number of equal ones written before."""
-        rows = value if isinstance(value, sparse.csr_array) else ChosenRows.read(value).rows
+        rows = value if isinstance(value, sparse.csr_array) else LandmarkRows.read(value).rows
         for number, known in enumerate(place.landmarks):
             if same_rows(rows, known):
                 return {"same": number}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from streamchi2.bases import LandmarkBasis, OrthogonalBasis, SubspaceBasis
-from streamchi2.bases.chosen_rows import same_rows
+from streamchi2.bases.landmark_rows import same_rows
 from streamchi2.errors import FormatError
 from streamchi2.map_plan import BASES
 
@@ -127,9 +127,9 @@ def buffer_rules(values: Values) -> None:
 
 def recipe_rules(values: Values) -> None:
     """Require a basis as wide as the coordinates that reach it."""
-    slots = values["slots"]
-    if slots is not None:
-        require(slots.n_slots == values["basis"].n_inputs, "slots must fill the basis")
+    buckets = values["buckets"]
+    if buckets is not None:
+        require(buckets.n_buckets == values["basis"].n_inputs, "buckets must fill the basis")
 
 
 def landmark_rules(values: Values) -> None:
@@ -178,7 +178,7 @@ def map_rules(values: Values) -> None:
 
 def planned_rules(settings: Any, recipe: Any) -> None:
     """Require a map that may have been planned under settings."""
-    basis, slots = recipe.basis, recipe.slots
+    basis, buckets = recipe.basis, recipe.buckets
     planned = (settings.n_components, settings.dof, settings.dtype)
     same_seed = getattr(basis, "seed", settings.seed) == settings.seed  # landmarks have none
     same_kind = isinstance(basis, _KINDS[settings.basis])
@@ -193,7 +193,7 @@ def planned_rules(settings: Any, recipe: Any) -> None:
         "landmarks must be those of the settings",
     )
     n_coordinates = settings.n_features * recipe.series.n_terms
-    n_inputs = n_coordinates if slots is None else slots.n_slots
+    n_inputs = n_coordinates if buckets is None else buckets.n_buckets
     require(basis.n_inputs == n_inputs, f"the basis must have {n_inputs} inputs")
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from streamchi2.adaptive_map import AdaptiveMap, Transport
-from streamchi2.bases import ChosenRows, CosineBasis, GaussianBasis, OrthogonalBasis, Slots
+from streamchi2.bases import CosineBasis, GaussianBasis, HashBuckets, LandmarkRows, OrthogonalBasis
 from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.bases.subspace import SubspaceBasis
 from streamchi2.feature_map import FeatureMap
 from streamchi2.joint_map import JointMap, JointSettings
-from streamchi2.ledger import Ledger
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence import checks, tracker_records
@@ -31,10 +30,11 @@ from streamchi2.persistence.fields import (
 from streamchi2.persistence.stream_checks import stream_rules
 from streamchi2.persistence.tree import OneOf, Record, Values, direct
 from streamchi2.projected_map import ProjectedMap, Projection
+from streamchi2.provenance import Provenance
 from streamchi2.series import ChebyshevSeries, DirectSeries, VZSeries
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.solvers.block_vectors import BlockVectors
-from streamchi2.trackers.buffered_tracker import BufferedTracker
+from streamchi2.statistics.buffered_tracker import BufferedTracker
 
 _POSITIVE = Number(low=0.0)
 
@@ -104,16 +104,18 @@ FEATURE_MAP = value_record(
     {
         "series": ROTATED_SERIES,
         "basis": _BASES,
-        "slots": Maybe(value_record(Slots, {"n_slots": Integer(low=1), "seed": Integer()})),
+        "buckets": Maybe(
+            value_record(HashBuckets, {"n_buckets": Integer(low=1), "seed": Integer()})
+        ),
         "dtype": Scalar(),
     },
     checks.recipe_rules,
 )
 
 _CHOSEN = Record(
-    ChosenRows,
+    LandmarkRows,
     {"rows": Landmarks()},
-    lambda values: ChosenRows(values["rows"].astype(np.float64, copy=False)),
+    lambda values: LandmarkRows(values["rows"].astype(np.float64, copy=False)),
     taken=lambda chosen: {"rows": chosen.rows},
 )
 
@@ -127,7 +129,7 @@ SETTINGS = value_record(
         "series": Scalar(),
         "n_terms": Scalar(),
         "basis": Scalar(),
-        "n_slots": Scalar(),
+        "n_buckets": Scalar(),
         "adapt": Scalar(),
         "half_life": Scalar(),
         "seed": Integer(),
@@ -209,7 +211,7 @@ MAPPED_MOMENTS = Record(
 
 def _stream(values: Values) -> BufferedTracker[Any]:
     stream = BufferedTracker(values["tracker"], values["buffer"].boundaries)
-    stream.buffer, stream.ledger = values["buffer"], values["ledger"] or Ledger()
+    stream.buffer, stream.provenance = values["buffer"], values["provenance"] or Provenance()
     return stream
 
 
@@ -220,13 +222,13 @@ def stream_record(*trackers: Record) -> Record:
         {
             "tracker": OneOf(trackers),
             "buffer": tracker_records.BUFFER,
-            "ledger": Later(tracker_records.LEDGER),
+            "provenance": Later(tracker_records.PROVENANCE),
         },
         _stream,
         taken=lambda stream: {
             "tracker": stream.tracker,
             "buffer": stream.buffer,
-            "ledger": stream.ledger if stream.ledger.entries else None,
+            "provenance": stream.provenance if stream.provenance.entries else None,
         },
         rules=stream_rules,
         guard=lambda stream: stream.lock,

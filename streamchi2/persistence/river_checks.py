@@ -8,18 +8,18 @@ import numpy as np
 from scipy import sparse
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.batch import as_positive_float
 from streamchi2.errors import FormatError
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence.checks import buffer_rules, planned_rules, require
 from streamchi2.persistence.stream_checks import stream_rules
 from streamchi2.persistence.tracker_records import buffer_of
-from streamchi2.river.error_window import MAX_BUCKETS
-from streamchi2.river.named_rows import WIDTH
+from streamchi2.river.adwin import MAX_BUCKETS
+from streamchi2.river.dict_rows import WIDTH
 from streamchi2.river.positions import map_positions, maturity, model_positions
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.row_buffer import Block, Boundaries
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.row_buffer import Block, Boundaries
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import as_positive_float
 
 Values = dict[str, Any]
 
@@ -88,7 +88,7 @@ def map_stream_rules(values: Values) -> None:
     adaptive = tracker.map if isinstance(tracker, MappedMoments) else tracker
     settings, start = adaptive.settings, values["queue"]["start"]
     require(settings.n_features == WIDTH, f"named rows must have {WIDTH} columns")
-    require(isinstance(settings.n_slots, int), "names need slots")
+    require(isinstance(settings.n_buckets, int), "names need buckets")
     handed_on, absorbed = positions_of(values)
     queue_rules = {"position": start, "waiting": values["queue"]["waiting"]}
     buffer_rules({"boundaries": handed_on, **queue_rules})
@@ -110,7 +110,7 @@ def _beginning_rules(values: Values, adaptive: AdaptiveMap, start: int) -> None:
     require(first is None or first.start == 0, "the first rows must be the first")
     for recipe in (provisional, adaptive.recipe):
         if recipe is not None:
-            require(recipe.slots is not None, "names need slots")
+            require(recipe.buckets is not None, "names need buckets")
             planned_rules(adaptive.settings, recipe)
 
 

@@ -22,7 +22,7 @@ from streamchi2.river.refresh import Refresher
 from streamchi2.river.young_stream import YoungStream
 from streamchi2.solvers.dual_ridge import DualRidge
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.trackers.row_buffer import Block
+from streamchi2.statistics.row_buffer import Block
 
 _POSITIVE = Number(low=0.0)
 
@@ -33,7 +33,7 @@ LINEAR_MODEL = value_record(
 )
 LIVE_MODEL = value_record(
     LiveModel,
-    {"linear": LINEAR_MODEL, "labels": PlainLabels(), "sharpness": _POSITIVE},
+    {"linear": LINEAR_MODEL, "labels": PlainLabels(), "inverse_temperature": _POSITIVE},
     checks.live_rules,
 )
 
@@ -51,7 +51,7 @@ REFRESHER = Record(
         "alpha": Scalar(),
         "model": Maybe(LIVE_MODEL),
         "_penalty": Maybe(_POSITIVE),
-        "_sharpness": _POSITIVE,
+        "_inverse_temperature": _POSITIVE,
         "_audited_at": Integer(),
     },
     _refresher,

@@ -17,13 +17,13 @@ from streamchi2.persistence.river_model_records import REFRESHER, YOUNG, young_s
 from streamchi2.persistence.tracker_records import BLOCK, buffer_of
 from streamchi2.persistence.tree import Group, Record, Values
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.river.adwin import Adwin
 from streamchi2.river.drift import DriftEvent
-from streamchi2.river.error_window import ErrorWindow
 from streamchi2.river.map_stream import MapStream
 from streamchi2.river.model_stream import ModelStream
 from streamchi2.river.row_queue import RowQueue, block_of, rows_of
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.row_buffer import Block
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.row_buffer import Block
 
 
 class DetectorWord(Scalar):
@@ -45,14 +45,14 @@ class DetectorWord(Scalar):
         return super().read(found, place)
 
 
-def _error_window(values: Values) -> ErrorWindow:
-    window = ErrorWindow()
+def _error_window(values: Values) -> Adwin:
+    window = Adwin()
     window.__dict__.update(values, counts=[list(buckets) for buckets in values["counts"]])
     return window
 
 
 ERROR_WINDOW = Record(
-    ErrorWindow,
+    Adwin,
     {
         "drift_detected": Flag(),
         "n_rows": Integer(),

@@ -12,11 +12,11 @@ from streamchi2.any_map import AnyMap
 from streamchi2.errors import FormatError
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.persistence.checks import label_rules, require
-from streamchi2.row_blocks import n_workers
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.moments import Moments
-from streamchi2.trackers.row_buffer import Block
+from streamchi2.runtime.threads import n_workers
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.moments import Moments
+from streamchi2.statistics.row_buffer import Block
+from streamchi2.statistics.target_moments import TargetMoments
 
 Values = dict[str, Any]
 

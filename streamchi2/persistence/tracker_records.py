@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from streamchi2.batch import as_positive_float
-from streamchi2.ledger import Ledger
 from streamchi2.persistence import checks
 from streamchi2.persistence.array_fields import Array, Labels, StoredRows, Targets, UpperTriangle
 from streamchi2.persistence.fields import Integer, Maybe, Number, Scalar, Sequences
 from streamchi2.persistence.tree import Record, Values, direct
-from streamchi2.trackers.block_moments import BlockMoments
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.log_histogram import LogHistogram
-from streamchi2.trackers.moments import Moments
-from streamchi2.trackers.reservoir import Reservoir
-from streamchi2.trackers.row_buffer import Block, Boundaries, RowBuffer
+from streamchi2.provenance import Provenance
+from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.statistics.moments import Moments
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.row_buffer import Block, Boundaries, RowBuffer
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import as_positive_float
 
 _HALF_LIFE = Maybe(Number(low=0.0))
 
@@ -57,15 +57,15 @@ def _buffer_state(buffer: RowBuffer) -> Values:
     }
 
 
-def _ledger(values: Values) -> Ledger:
+def _provenance(values: Values) -> Provenance:
     pairs = [tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in values["ends"]]
-    return Ledger(tuple(zip(values["sources"], pairs, strict=True)))
+    return Provenance(tuple(zip(values["sources"], pairs, strict=True)))
 
 
-def _ledger_state(ledger: Ledger) -> Values:
+def _provenance_state(provenance: Provenance) -> Values:
     return {
-        "sources": [source for source, _ in ledger.entries],
-        "ends": [[end for pair in ranges for end in pair] for _, ranges in ledger.entries],
+        "sources": [source for source, _ in provenance.entries],
+        "ends": [[end for pair in ranges for end in pair] for _, ranges in provenance.entries],
     }
 
 
@@ -179,9 +179,9 @@ BUFFER = Record(
     rules=checks.buffer_rules,
 )
 
-LEDGER = Record(
-    Ledger,
+PROVENANCE = Record(
+    Provenance,
     {"sources": Sequences(Scalar()), "ends": Sequences(Sequences(Integer()))},
-    _ledger,
-    taken=_ledger_state,
+    _provenance,
+    taken=_provenance_state,
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.batch import as_positive_int
 from streamchi2.plots.canvas import (
     BLUE,
     GREEN,
@@ -30,7 +29,8 @@ from streamchi2.series import (
 )
 from streamchi2.series.predicted_error import bins_and_shares, predicted_error
 from streamchi2.series.series import Series, harmonic_mean
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from streamchi2.plots.canvas import BLUE, VERMILLION, axes_to_draw_on, reading
 from streamchi2.series import DirectSeries
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
-from streamchi2.batch import as_positive_int
 from streamchi2.plots.canvas import BLUE, GREY, SKY, VERMILLION, axes_to_draw_on
+from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

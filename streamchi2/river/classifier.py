@@ -9,12 +9,12 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 
-from streamchi2.batch import as_positive_float
 from streamchi2.feature_map import FeatureMap
-from streamchi2.held_warnings import held_warnings
 from streamchi2.river.drift import DriftEvent
 from streamchi2.river.learner import LearnerWords
 from streamchi2.river.model_stream import ModelStream
+from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.validation import as_positive_float
 
 
 class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
@@ -27,7 +27,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
 
     Labels may appear at any time; one that came after the last solution has probability zero until
-    the next. Probabilities are a softmax of the scores, its sharpness fitted to scores of rows
+    the next. Probabilities are a softmax of the scores, its inverse_temperature fitted to scores of rows
     that were left out.
 
     Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same model, bit for
@@ -40,7 +40,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         landmarks up to eight times that for the first 2D.
     alpha
         Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
-    beta, dof, series, n_terms, basis, n_slots, adapt, dtype, seed
+    beta, dof, series, n_terms, basis, n_buckets, adapt, dtype, seed
         As in :class:`ExpChi2Sampler`.
     half_life
         Rows after which everything learnt counts half; None remembers everything.
@@ -83,7 +83,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
-        n_slots: int | str = "auto",
+        n_buckets: int | str = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         drift_detector: Any = None,
@@ -98,7 +98,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
-        self.n_slots = n_slots
+        self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
         self.drift_detector = drift_detector
@@ -121,7 +121,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
             "seed": 1,
             "series": "chebyshev",
             "basis": "gaussian",
-            "n_slots": 128,
+            "n_buckets": 128,
         }
         yield {"n_components": 40, "basis": "landmarks"}
 
@@ -169,7 +169,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         """Absorb everything ``other`` has learnt; see :meth:`MapWords.merge`."""
         if type(other) is type(self):
             self._refuse_mixture(list(other._labels))
-        with held_warnings():
+        with deferred_warnings():
             super().merge(other)
             self._remember(list(other._labels))
 

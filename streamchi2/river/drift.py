@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from streamchi2.river.error_window import ErrorWindow
+from streamchi2.river.adwin import Adwin
 
 
 class DriftEvent(NamedTuple):
@@ -28,7 +28,7 @@ def as_detector(detector: Any) -> Any:
     if detector is None:
         return None
     if isinstance(detector, str) and detector == "adwin":
-        return ErrorWindow()
+        return Adwin()
     if isinstance(detector, base.DriftDetector | base.BinaryDriftDetector):
         return detector.clone()
     raise ValueError(
@@ -39,7 +39,7 @@ def as_detector(detector: Any) -> Any:
 def first_alarm(detector: Any, errors: NDArray[np.bool_]) -> int | None:
     """Feed errors in order; return the number of rows up to the first alarm, or None.
 
-    >>> detector = ErrorWindow()
+    >>> detector = Adwin()
     >>> first_alarm(detector, np.repeat([False, True], 200))
     224
     """

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series
 
-from streamchi2.batch import as_positive_float, as_weights
-from streamchi2.held_warnings import held_warnings
+from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.live_model import LiveModel
 from streamchi2.river.model_stream import ModelStream
-from streamchi2.river.named_rows import frame_rows
 from streamchi2.river.row_features import features_of
 from streamchi2.river.words import MapWords
+from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.validation import as_positive_float, as_weights
 
 
 class LearnerWords(MapWords):
@@ -83,7 +83,7 @@ class LearnerWords(MapWords):
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         stream = self._stream_to_learn()
         if weight > 0.0:
-            with held_warnings():
+            with deferred_warnings():
                 stream.push(row, target, weight)
                 self._remember([target])
                 self._stream = stream
@@ -110,7 +110,7 @@ class LearnerWords(MapWords):
         self._refuse_mixture(targets)
         stream = self._stream_to_learn()
         self._target_name = series.name
-        with held_warnings():
+        with deferred_warnings():
             for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
                 if weight > 0.0:
                     stream.push(row, target, weight)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from streamchi2.batch import Floats
 from streamchi2.solvers.linear_model import LinearModel
+from streamchi2.validation import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class LiveModel:
-    """A linear model with the labels of its outputs and the sharpness of their probabilities.
+    """A linear model with the labels of its outputs and the inverse_temperature of their probabilities.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class LiveModel:
 
     linear: LinearModel
     labels: list[Any]
-    sharpness: float = 1.0
+    inverse_temperature: float = 1.0
 
     def scores(self, features: Floats) -> NDArray[np.float64]:
         """Return one score per output for one row of features, shape (D,)."""
@@ -50,5 +50,5 @@ class LiveModel:
 
     def probabilities(self, scores: NDArray[np.float64]) -> dict[Any, float]:
         """Return a probability for each label, adding up to one."""
-        shares = softmax(self.sharpness * scores)
+        shares = softmax(self.inverse_temperature * scores)
         return dict(zip(self.labels, shares.tolist(), strict=True))

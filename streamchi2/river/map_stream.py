@@ -8,12 +8,12 @@ from typing import Any, Self
 from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings, planned_map
-from streamchi2.river.named_rows import Row, as_matrix
+from streamchi2.river.dict_rows import Row, as_matrix
 from streamchi2.river.positions import map_positions, provisional_positions
 from streamchi2.river.row_queue import RowQueue, rows_of
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.log_histogram import LogHistogram
-from streamchi2.trackers.row_buffer import Block, Boundaries
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.statistics.row_buffer import Block, Boundaries
 
 _PROVISIONAL_TERMS = 3
 

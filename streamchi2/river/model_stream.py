@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.blas_threads import one_blas_thread
 from streamchi2.feature_map import FeatureMap
 from streamchi2.map_plan import MapSettings
 from streamchi2.mapped_moments import MappedMoments, with_labels
@@ -20,11 +19,12 @@ from streamchi2.river.map_stream import MapStream
 from streamchi2.river.positions import maturity, model_positions
 from streamchi2.river.refresh import Refresher
 from streamchi2.river.young_stream import YoungStream
-from streamchi2.trackers.buffered_tracker import BufferedTracker
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import TargetMoments
-from streamchi2.trackers.reservoir import Reservoir
-from streamchi2.trackers.row_buffer import Block, RowBuffer
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.statistics.buffered_tracker import BufferedTracker
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.row_buffer import Block, RowBuffer
+from streamchi2.statistics.target_moments import TargetMoments
 
 CALIBRATION_ROWS = 128  # one number is fitted to them
 

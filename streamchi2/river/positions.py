@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from streamchi2.adaptive_map import Schedule
 from streamchi2.map_plan import MapSettings
-from streamchi2.trackers.row_buffer import Boundaries
+from streamchi2.statistics.row_buffer import Boundaries
 
 _WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
 

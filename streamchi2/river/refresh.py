@@ -1,7 +1,7 @@
 """How a model is solved again and again at little cost.
 
 Between two solutions rows grow by a tenth or less, so the penalty hardly moves: the equations are
-factorised at the present one. Generalised cross-validation and the sharpness of probabilities,
+factorised at the present one. Generalised cross-validation and the inverse_temperature of probabilities,
 which cost some ten factorisations, are looked at again when rows have doubled.
 """
 
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from streamchi2.mapped_moments import MappedMoments
 from streamchi2.river.live_model import LiveModel
 from streamchi2.river.young_stream import YoungStream
-from streamchi2.solvers.calibration import fitted_sharpness, left_out_scores, own_shares
+from streamchi2.solvers.calibration import fitted_inverse_temperature, left_out_scores, own_shares
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.trackers.class_moments import ClassMoments
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
-_USUAL_SHARPNESS = 5.0  # until two classes have been seen
+_USUAL_INVERSE_TEMPERATURE = 5.0  # until two classes have been seen
 
 
 class Refresher:
-    """The penalty in force, the sharpness in force, and the model they led to.
+    """The penalty in force, the inverse_temperature in force, and the model they led to.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class Refresher:
         self.alpha: float | str = "gcv"  # what the user asks for
         self.model: LiveModel | None = None
         self._penalty: float | None = None  # of the last cross-validation
-        self._sharpness = _USUAL_SHARPNESS
+        self._inverse_temperature = _USUAL_INVERSE_TEMPERATURE
         self._audited_at = 0
 
     def audit_next(self) -> None:
-        """Look at penalty and sharpness again with the next solution."""
+        """Look at penalty and inverse_temperature again with the next solution."""
         self._audited_at = 0
 
     def solve_young(self, young: YoungStream, position: int) -> None:
@@ -103,11 +103,11 @@ class Refresher:
         self, left_out: NDArray[np.float64], codes: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> None:
         if left_out.shape[1] > 1:
-            self._sharpness = fitted_sharpness(left_out, codes, weights)
+            self._inverse_temperature = fitted_inverse_temperature(left_out, codes, weights)
 
     def _put_in_force(self, model: LinearModel, classes: NDArray[Any] | None) -> None:
         labels = [] if classes is None else classes.tolist()
-        self.model = LiveModel(model, labels, self._sharpness)
+        self.model = LiveModel(model, labels, self._inverse_temperature)
 
     def copy(self) -> Self:
         """Return an independent object in the same state."""

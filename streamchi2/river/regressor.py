@@ -31,7 +31,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
         landmarks up to eight times that for the first 2D.
     alpha
         Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
-    beta, dof, series, n_terms, basis, n_slots, adapt, dtype, seed
+    beta, dof, series, n_terms, basis, n_buckets, adapt, dtype, seed
         As in :class:`ExpChi2Sampler`.
     half_life
         Rows after which everything learnt counts half; None remembers everything.
@@ -68,7 +68,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
-        n_slots: int | str = "auto",
+        n_buckets: int | str = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -81,7 +81,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
-        self.n_slots = n_slots
+        self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

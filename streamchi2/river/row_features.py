@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases import OrthogonalBasis
-from streamchi2.batch import Floats
 from streamchi2.feature_map import FeatureMap
-from streamchi2.river.named_rows import Row, as_matrix
+from streamchi2.river.dict_rows import Row, as_matrix
+from streamchi2.validation import Floats
 
 
 class RowFeatures:
@@ -32,9 +32,9 @@ class RowFeatures:
         before = self._row if recipe is self._recipe else None
         if before is not None and self._features is not None and _same(before, row):
             return self._features
-        assert recipe.slots is not None
+        assert recipe.buckets is not None
         if before is None or self._places is None or before.columns is not row.columns:
-            self._places = recipe.slots.places(row.columns, recipe.series.n_terms)
+            self._places = recipe.buckets.places(row.columns, recipe.series.n_terms)
         self._features = recipe.transform_row(row.values, *self._places)
         self._recipe, self._row = recipe, row
         return self._features

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from streamchi2.river.named_rows import Row, as_matrix
-from streamchi2.trackers.row_buffer import Block, Boundaries
+from streamchi2.river.dict_rows import Row, as_matrix
+from streamchi2.statistics.row_buffer import Block, Boundaries
 
 
 class RowQueue:

@@ -10,13 +10,13 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
-from streamchi2.batch import Floats
 from streamchi2.feature_map import FeatureMap
-from streamchi2.held_warnings import held_warnings
+from streamchi2.river.dict_rows import Row, frame_rows
 from streamchi2.river.map_stream import MapStream
-from streamchi2.river.named_rows import Row, frame_rows
 from streamchi2.river.row_features import features_of
 from streamchi2.river.words import MapWords
+from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.validation import Floats
 
 
 class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
@@ -51,7 +51,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         the first D and 2D rows. Until then the rows there are serve, and features change at rows
         1, 4, 16, 64, ...: a model that follows in a pipeline has to begin again at each of these,
         while the classifier and the regressor learn the kept rows again.
-    n_slots
+    n_buckets
         Inputs into which the coordinates of all keys are folded by signed hashing. "auto" is
         twice ``n_components`` and at least 1024.
     adapt
@@ -96,7 +96,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
-        n_slots: int | str = "auto",
+        n_buckets: int | str = "auto",
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -108,7 +108,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
-        self.n_slots = n_slots
+        self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype
@@ -119,8 +119,8 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
         yield {"n_components": 33, "beta": 0.5, "half_life": 99.0, "dof": 1.0, "seed": 1}
-        yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_slots": 128}
-        yield {"n_components": 20, "basis": "landmarks", "n_slots": 128}
+        yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_buckets": 128}
+        yield {"n_components": 20, "basis": "landmarks", "n_buckets": 128}
 
     def _new_stream(self, recipe: FeatureMap | None = None) -> MapStream:
         return MapStream(self._settings(), recipe)
@@ -135,7 +135,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         """
         row = self._named.read(x).without_zeros()
         stream = self._open_stream()
-        with held_warnings():
+        with deferred_warnings():
             stream.push(row)
             self._stream = stream
 
@@ -149,7 +149,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         """
         rows = frame_rows(into_frame(X))
         stream = self._open_stream()
-        with held_warnings():
+        with deferred_warnings():
             for row in rows:
                 stream.push(row)
             self._stream = stream

@@ -11,17 +11,17 @@ from river import base
 from scipy.fft import next_fast_len
 
 from streamchi2.adaptive_map import Transport
-from streamchi2.batch import as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import FeatureMap
-from streamchi2.held_warnings import held_warnings
 from streamchi2.map_plan import MapSettings
+from streamchi2.river.dict_rows import WIDTH, DictReader
 from streamchi2.river.map_stream import MapStream
-from streamchi2.river.named_rows import WIDTH, NamedRows
 from streamchi2.river.row_features import RowFeatures
+from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.series import DirectSeries
+from streamchi2.validation import as_positive_int
 
-_FEWEST_SLOTS = 1024
+_FEWEST_BUCKETS = 1024
 
 
 class MapWords(base.Estimator):
@@ -34,7 +34,7 @@ class MapWords(base.Estimator):
     def _start(self) -> None:
         """Create what every one of these estimators holds beside its words."""
         self._stream = None
-        self._named = NamedRows()
+        self._named = DictReader()
         self._featuriser = RowFeatures()
         # Without a seed every object draws its own, once, so that its features hang together.
         self._seed = secrets.randbits(31) if self.seed is None else self.seed
@@ -43,10 +43,10 @@ class MapWords(base.Estimator):
         """Check the constructor words and return them as a value."""
         as_positive_int(self._seed, name="seed", minimum=0)
         as_positive_int(self.n_components, name="n_components")
-        n_slots = self.n_slots
-        if n_slots == "auto":
-            # Four slots a phase: folding adds a tenth to the error of the random features.
-            n_slots = int(next_fast_len(max(_FEWEST_SLOTS, 2 * self.n_components), real=True))
+        n_buckets = self.n_buckets
+        if n_buckets == "auto":
+            # Four buckets a phase: folding adds a tenth to the error of the random features.
+            n_buckets = int(next_fast_len(max(_FEWEST_BUCKETS, 2 * self.n_components), real=True))
         return MapSettings(
             n_features=WIDTH,
             n_components=self.n_components,
@@ -55,7 +55,7 @@ class MapWords(base.Estimator):
             series=self.series,
             n_terms=self.n_terms,
             basis=self.basis,
-            n_slots=as_positive_int(n_slots, name="n_slots"),
+            n_buckets=as_positive_int(n_buckets, name="n_buckets"),
             adapt=self.adapt,
             half_life=self.half_life,
             seed=self._seed,
@@ -147,6 +147,6 @@ class MapWords(base.Estimator):
         if self._stream is None and self.seed is None:
             self._seed = other._seed
         stream = self._open_stream()
-        with held_warnings():
+        with deferred_warnings():
             stream.merge(other._stream)
             self._stream = stream

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from streamchi2.feature_map import FeatureMap
 from streamchi2.solvers.dual_ridge import DualRidge
-from streamchi2.trackers.centred_block import faded_weights, fading
-from streamchi2.trackers.row_buffer import Block
+from streamchi2.statistics.centred_block import faded_weights, fading
+from streamchi2.statistics.row_buffer import Block
 
 
 class YoungStream:

@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from streamchi2.batch import Floats, as_positive_float, as_positive_int
 from streamchi2.series.series import Series, checked_range, room_for
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.validation import Floats, as_positive_float, as_positive_int
 
 _GRID_POINTS = 4096
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from streamchi2.batch import Floats
 from streamchi2.series.series import Series, checked_range, room_for
+from streamchi2.validation import Floats
 
 _GRID_POINTS_PER_LANDMARK = 64
 

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ellipj, ellipkm1
 
-from streamchi2.batch import as_positive_float, as_positive_int
-from streamchi2.blas_threads import one_blas_thread
+from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.series.predicted_error import bins_and_shares, predicted_error
 from streamchi2.series.series import checked_range, harmonic_mean
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.validation import as_positive_float, as_positive_int
 
 MAX_TERMS = 16  # beyond, float32 coordinates carry no further information
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from streamchi2.series.direct import DirectSeries
 from streamchi2.series.series import Series, harmonic_mean
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
 
 MAX_BINS = 384  # a matrix of this side is built; finer bins would change the figures by per mille
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamchi2.trackers.log_histogram import LogHistogram
+from streamchi2.statistics.log_histogram import LogHistogram
 
 
 def relevant(histogram: LogHistogram, beta: float, power: int) -> LogHistogram:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from streamchi2.batch import Floats, Rows, as_positive_float, as_rows
+from streamchi2.validation import Floats, Rows, as_positive_float, as_rows
 
 
 class Series(ABC):

@@ -14,25 +14,25 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import softmax
 
-from streamchi2.batch import Floats
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.validation import Floats
 
-_SHARPNESS = 0.1, 1000.0  # of scores between zero and one
+_INVERSE_TEMPERATURE = 0.1, 1000.0  # of scores between zero and one
 _LEAST_REST = 1e-3  # a row that decides its own score alone cannot be left out
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Shifts of the class scores, and the sharpness of the softmax over them."""
+    """Shifts of the class scores, and the inverse_temperature of the softmax over them."""
 
     shifts: NDArray[np.float64]  # (c,)
-    sharpness: float
+    inverse_temperature: float
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one probability per class, rows adding up to one, for scores already shifted."""
-        probabilities: NDArray[np.float64] = softmax(self.sharpness * scores, axis=1)
+        probabilities: NDArray[np.float64] = softmax(self.inverse_temperature * scores, axis=1)
         return probabilities
 
 
@@ -84,7 +84,7 @@ def left_out_scores(
 
     .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}
 
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
     >>> model = ridge(moments, 1.0)
@@ -97,23 +97,23 @@ def left_out_scores(
     return left_out
 
 
-def fitted_sharpness(
+def fitted_inverse_temperature(
     scores: NDArray[np.float64], codes: NDArray[np.intp], weights: NDArray[np.float64]
 ) -> float:
     """Return the factor of the scores whose softmax has the least weighted log-loss.
 
     >>> scores = np.array([[0.7, 0.3], [0.4, 0.6], [0.6, 0.4]])
-    >>> round(fitted_sharpness(scores, np.array([0, 1, 1]), np.ones(3)), 1)
+    >>> round(fitted_inverse_temperature(scores, np.array([0, 1, 1]), np.ones(3)), 1)
     3.8
     """
     rows = np.arange(codes.size)
 
-    def slope(sharpness: float) -> float:
+    def slope(inverse_temperature: float) -> float:
         """Return the derivative of the log-loss, which grows: the loss is convex."""
-        expected = (softmax(sharpness * scores, axis=1) * scores).sum(axis=1)
+        expected = (softmax(inverse_temperature * scores, axis=1) * scores).sum(axis=1)
         return float(weights @ (expected - scores[rows, codes]))
 
-    low, high = _SHARPNESS
+    low, high = _INVERSE_TEMPERATURE
     if slope(low) >= 0.0:
         return low
     if slope(high) <= 0.0:

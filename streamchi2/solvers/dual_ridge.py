@@ -14,11 +14,11 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from streamchi2.batch import Floats
 from streamchi2.solvers.calibration import left_out_scores
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.validation import Floats
 
 
 class DualRidge:
@@ -47,7 +47,7 @@ class DualRidge:
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [2.0]])
     >>> grown = DualRidge(1).append(rows, None)
     >>> model = grown.solve(targets, alpha=1.0)
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> direct = ridge(TargetMoments(1, 1).update(rows, targets).summary(), 1.0)
     >>> np.allclose(model.scores(rows), direct.scores(rows))
     True

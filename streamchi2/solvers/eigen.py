@@ -14,8 +14,8 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from streamchi2.batch import as_positive_int
-from streamchi2.blas_threads import one_blas_thread
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.validation import as_positive_int
 
 _SMALL = 512  # below this width LAPACK takes milliseconds
 _MAX_STEPS = 4  # products with the scatter that still cost less than a reduction

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dtrtri
 from scipy.optimize import nnls
 
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 Groups = tuple[slice, ...]
 

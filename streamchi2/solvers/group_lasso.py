@@ -32,7 +32,7 @@ from scipy.linalg import cho_factor
 from streamchi2.solvers.group_fit import Groups, fitted, spread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 _RAISES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # of the trace
 
@@ -60,7 +60,7 @@ def group_lasso(moments: RegressionMoments, groups: Groups, alpha: float) -> Lin
 
     Examples
     --------
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
     >>> moments = TargetMoments(2, 1).update(rows, 2 * rows[:, :1]).summary()
     >>> group_lasso(moments, (slice(0, 1), slice(1, 2)), alpha=1.0).coef.round(3)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from streamchi2.solvers.group_fit import Fit, Groups, fitted, strongest_alpha
 from streamchi2.solvers.group_lasso import scaled
 from streamchi2.solvers.ridge import ridge_by_gcv
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 _STEP = 10.0**-0.25  # four penalties a decade
 _N_STEPS = 20
@@ -57,7 +57,7 @@ def chosen_by_gcv(moments: RegressionMoments, groups: Groups) -> Chosen:
 
     Examples
     --------
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> random = np.random.default_rng(0)
     >>> rows = random.normal(size=(200, 4))
     >>> targets = rows[:, :1] + 0.5 * random.normal(size=(200, 1))
@@ -109,7 +109,7 @@ def entry_alphas(moments: RegressionMoments, groups: Groups) -> NDArray[np.float
 
     Examples
     --------
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     >>> moments = TargetMoments(2, 1).update(rows, rows @ [[3.0], [1.0]]).summary()
     >>> entry_alphas(moments, (slice(0, 1), slice(1, 2))).round(1)

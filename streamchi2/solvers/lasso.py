@@ -19,7 +19,7 @@ from streamchi2.solvers.coordinate_descent import (
     diagonal_solution,
 )
 from streamchi2.solvers.linear_model import LinearModel, linear_model
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 _GRID = np.logspace(0, -4, 25)  # in units of the smallest alpha that leaves nothing
 _PATIENCE = 6  # points of the grid, a decade
@@ -51,7 +51,7 @@ def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0)
 
     Examples
     --------
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]])
     >>> elastic_net(TargetMoments(1, 1).update(rows, targets).summary(), alpha=0.5).coef
     array([[1.5]])
@@ -77,7 +77,7 @@ def elastic_net_by_gcv(moments: RegressionMoments, l1_ratio: float = 1.0) -> Lin
 
     Examples
     --------
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> line = np.arange(6.0)[:, None]
     >>> noisy = 2.0 * line + np.array([[0.1], [-0.1], [0.1], [-0.1], [0.1], [-0.1]])
     >>> elastic_net_by_gcv(TargetMoments(1, 1).update(line, noisy).summary()).coef.round(2)

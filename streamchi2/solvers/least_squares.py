@@ -7,7 +7,7 @@ from typing import Literal
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 PENALTIES = ("ridge", "lasso", "elastic_net")
 
@@ -37,7 +37,7 @@ def least_squares(
     Examples
     --------
     >>> import numpy as np
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]])
     >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
     >>> float(least_squares(moments, penalty="lasso", alpha=0.5).coef[0, 0])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.batch import Floats
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.validation import Floats
 
 
 @dataclass(frozen=True, eq=False)

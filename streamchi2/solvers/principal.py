@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from streamchi2.batch import as_positive_int
-from streamchi2.blas_threads import one_blas_thread
+from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
-from streamchi2.trackers.moments import Moments
+from streamchi2.statistics.moments import Moments
+from streamchi2.validation import as_positive_int
 
 
 def principal_components(

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal, solveh_banded
 from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
-from streamchi2.blas_threads import one_blas_thread
+from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
-from streamchi2.trackers.labelled_moments import RegressionMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 
 # In units of the largest eigenvalue: below 1e-8 a penalty would fit the rounding of float32.
 _GRID = np.logspace(-8, 3, 45)
@@ -31,7 +31,7 @@ def ridge(moments: RegressionMoments, alpha: float) -> LinearModel:
     small for a scatter without full rank, the solution of least norm.
 
     >>> rows, targets = np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]])
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> ridge(TargetMoments(1, 1).update(rows, targets).summary(), alpha=0.0).coef
     array([[2.]])
     """
@@ -64,7 +64,7 @@ def ridge_by_gcv(moments: RegressionMoments) -> LinearModel:
 
     Examples
     --------
-    >>> from streamchi2.trackers.labelled_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> line = np.arange(6.0)[:, None]
     >>> noisy = 2.0 * line + np.array([[0.1], [-0.1], [0.1], [-0.1], [0.1], [-0.1]])
     >>> ridge_by_gcv(TargetMoments(1, 1).update(line, noisy).summary()).coef.round(2)

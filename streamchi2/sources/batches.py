@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.ledger import Ledger
+from streamchi2.provenance import Provenance
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Batch:
 
     Parameters
     ----------
-    rows : array-like, sparse matrix, DataFrame or NamedRows, shape (n, d)
+    rows : array-like, sparse matrix, DataFrame or Table, shape (n, d)
         As the source gives them; they are checked by whoever learns.
     targets : array-like or None
         One per row; None where no row has one.
@@ -28,7 +28,7 @@ class Batch:
     given : ndarray of bool or None
         Which rows have a target; the other targets mean nothing. None where all have.
     source : str or None
-        The name under which the ledger knows these rows; None keeps them out of it.
+        The name under which the provenance knows these rows; None keeps them out of it.
     start : int
         Position of the first row in that source.
     """
@@ -81,14 +81,14 @@ class Source(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names under which the ledger knows the rows; none where they go unrecorded."""
+        """Names under which the provenance knows the rows; none where they go unrecorded."""
 
     @property
     def n_rows(self) -> int | None:
         """Number of rows, where that is known without reading them."""
 
-    def batches(self, absorbed: Ledger) -> Iterator[Batch]:
-        """Return the batches that hold rows which the ledger does not, in order."""
+    def batches(self, absorbed: Provenance) -> Iterator[Batch]:
+        """Return the batches that hold rows which the provenance does not, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +100,13 @@ class IterableSource:
     iterable : iterable
         Of rows alone, or of tuples. A list can be read again, a generator only once.
     name : str or None
-        For the ledger.
+        For the provenance.
 
     Examples
     --------
     >>> source = IterableSource([([[1.0]], ["ham"]), ([[2.0], [3.0]], ["ham", "spam"])], "mail")
-    >>> [(batch.start, batch.rows) for batch in source.batches(Ledger().with_range("mail", 0, 2))]
+    >>> known = Provenance().with_range("mail", 0, 2)
+    >>> [(batch.start, batch.rows) for batch in source.batches(known)]
     [(2, [[3.0]])]
     """
 
@@ -124,7 +125,7 @@ class IterableSource:
             return None
         return sum(as_batch(found, None, 0).n_rows for found in self.iterable)
 
-    def batches(self, absorbed: Ledger) -> Iterator[Batch]:
+    def batches(self, absorbed: Provenance) -> Iterator[Batch]:
         """Return the batches, without the rows at the beginning that have been absorbed."""
         n_absorbed = 0 if self.name is None else absorbed.beginning(self.name)
         position = 0

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamchi2.batch import as_positive_int
-from streamchi2.ledger import as_source_name
+from streamchi2.provenance import as_source_name
 from streamchi2.sources.batches import IterableSource, Source
+from streamchi2.validation import as_positive_int
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 
@@ -38,7 +38,7 @@ def as_source(
     batch_size : int, default=4096
         Rows that are read from a table at a time.
     name : str, optional
-        What the ledger calls rows of a source that is no file.
+        What the provenance calls rows of a source that is no file.
     numbers : bool, default=False
         Whether targets are numbers, where that is guessed otherwise: in text.
 

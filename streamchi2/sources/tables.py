@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.ledger import Ledger
-from streamchi2.named_rows import NamedRows
+from streamchi2.provenance import Provenance
 from streamchi2.sources.batches import Batch
+from streamchi2.validation import Table
 
 try:
     import pyarrow as pa
@@ -41,7 +41,7 @@ class TableSource:
     batch_size : int
         Rows read at a time.
     name : str or None
-        For the ledger, where rows are in memory; files have their own names.
+        For the provenance, where rows are in memory; files have their own names.
     """
 
     dataset: Any
@@ -76,7 +76,7 @@ class TableSource:
 
     @cached_property
     def fragments(self) -> tuple[tuple[str | None, Any], ...]:
-        """Files with their names in the ledger, or parts of a table in memory."""
+        """Files with their names in the provenance, or parts of a table in memory."""
         found = list(self.dataset.get_fragments())
         if not all(hasattr(fragment, "path") for fragment in found):
             return tuple((self.name, fragment) for fragment in found)
@@ -96,7 +96,7 @@ class TableSource:
             return None
         return int(self.dataset.count_rows())
 
-    def batches(self, absorbed: Ledger) -> Iterator[Batch]:
+    def batches(self, absorbed: Provenance) -> Iterator[Batch]:
         """Return the batches, without the rows at the beginning of files that are absorbed."""
         positions: dict[str | None, int] = {}
         for name, fragment in self.fragments:
@@ -134,7 +134,7 @@ class TableSource:
                 row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
                 where = f"row {row} of {name or 'the table'}, column {self.columns[place]!r}"
                 raise ValueError(f"X must not be null, got null at {where}")
-        rows = NamedRows(_as_array(table), np.array(self.columns, dtype=object))
+        rows = Table(_as_array(table), np.array(self.columns, dtype=object))
         if self.target is None:
             return Batch(rows, source=name, start=start)
         targets, given = _as_targets(found.column(self.target))

@@ -180,7 +180,7 @@ def test_sparse_rows_and_slots_are_served(digits):
     dense = sampler(dtype="float64").fit(digits[0]).transform(digits[0][:20])
     found = sampler(dtype="float64").fit(rows).transform(rows[:20])
     assert_allclose(found, dense, atol=1e-8)
-    folded = sampler(n_slots=2048).fit(rows)
+    folded = sampler(n_buckets=2048).fit(rows)
     assert folded.kernel_error().rms < 0.2
     assert np.all(np.isfinite(folded.transform(rows)))
 

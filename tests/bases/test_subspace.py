@@ -136,8 +136,8 @@ def test_sparse_rows_and_slots_are_served(digits):
     rows = sparse.csr_array(digits[0])
     dense = sampler(dtype="float64").fit(digits[0]).transform(digits[0][:20])
     assert_allclose(sampler(dtype="float64").fit(rows).transform(rows[:20]), dense, atol=1e-8)
-    # 192 coordinates in 4096 slots hardly meet, so the filtered distances stay what they were.
-    folded = sampler(n_slots=4096).fit(rows).kernel_error().rms
+    # 192 coordinates in 4096 buckets hardly meet, so the filtered distances stay what they were.
+    folded = sampler(n_buckets=4096).fit(rows).kernel_error().rms
     assert abs(folded - sampler().fit(rows).kernel_error().rms) < 0.1
 
 

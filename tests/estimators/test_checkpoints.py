@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from estimator_zoo import CODES, ESTIMATORS, ROWS
-from zoo_streams import SEEDED, batches_of, sampler, table_of, without_ledger
+from zoo_streams import SEEDED, batches_of, sampler, table_of, without_provenance
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
 from streamchi2.errors import StateMismatchError
@@ -37,7 +37,7 @@ def test_a_run_that_broke_off_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_
     words = {"source_name": "zoo", "checkpoint": path, "checkpoint_every": 90}
     with pytest.raises(StopError):
         make().fit_stream(failing(batches_of(targets, *ends), 3), **words)
-    assert load(path).absorbed_ == {"zoo": ((0, 100),)}
+    assert load(path).provenance_ == {"zoo": ((0, 100),)}
     resumed = make().fit_stream(batches_of(targets, 77), **words)  # cut in another way
     assert dumped(resumed) == dumped(whole)
     assert dumped(load(path)) == dumped(whole)
@@ -49,9 +49,11 @@ def test_in_memory_too_a_run_that_broke_off_can_go_on():
     model = ExpChi2Classifier(8, random_state=0)
     with pytest.raises(StopError):
         model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="zoo")
-    assert model.absorbed_ == {"zoo": ((0, 90),)}
+    assert model.provenance_ == {"zoo": ((0, 90),)}
     model.fit_stream(batches_of(CODES), source_name="zoo", forget=False)
-    assert without_ledger(model) == dumped(ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES))
+    assert without_provenance(model) == dumped(
+        ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES)
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
@@ -83,7 +85,7 @@ def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=False)
     assert run.returncode == -signal.SIGKILL
     monkeypatch.chdir(tmp_path)
-    assert list(load("run").absorbed_.values()) == [((0, 4000),)]
+    assert list(load("run").provenance_.values()) == [((0, 4000),)]
     resumed = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", **words)
     whole = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", target="y")
     assert dumped(resumed) == dumped(whole)

@@ -160,7 +160,7 @@ def test_log_loss_keeps_up_with_scikit_learns_calibrated_ridge(name, parts_of):
     oracle.fit(sampler.transform(rows), labels)
     theirs = log_loss(test_labels, oracle.predict_proba(sampler.transform(test_rows)))
     ours = log_loss(test_labels, model.predict_proba(test_rows))
-    # One sharpness, so that the likeliest class is the one predicted, against two numbers a class:
+    # One temperature, so that the likeliest class is the one predicted, against two numbers a class:
     # measured .100 against .174, .171 against .174 and .736 against .694.
     assert ours < 1.1 * theirs
 

@@ -20,7 +20,7 @@ from estimator_zoo import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from zoo_streams import SEEDED, batches_of, sampler, table_of, without_ledger
+from zoo_streams import SEEDED, batches_of, sampler, table_of, without_provenance
 
 from streamchi2 import (
     ExpChi2Classifier,
@@ -30,8 +30,8 @@ from streamchi2 import (
     StreamingRidgeClassifier,
 )
 from streamchi2.errors import StateMismatchError
-from streamchi2.ledger import Ledger
 from streamchi2.persistence import dumped
+from streamchi2.provenance import Provenance
 from streamchi2.sources import Batch
 
 
@@ -41,8 +41,8 @@ def test_every_estimator_ends_as_a_loop_over_batches_would_have_it(name):
     expected = dumped(estimator_after(name, N_ROWS))
     assert dumped(make().fit_stream(batches_of(targets, 7, 64, 300))) == expected
     weighted = make().fit_stream(batches_of(targets, 100, weights=WEIGHTS), source_name="zoo")
-    assert weighted.absorbed_ == {"zoo": ((0, N_ROWS),)}
-    assert without_ledger(weighted) == dumped(estimator_after(name, N_ROWS, weighted=True))
+    assert weighted.provenance_ == {"zoo": ((0, N_ROWS),)}
+    assert without_provenance(weighted) == dumped(estimator_after(name, N_ROWS, weighted=True))
 
 
 @pytest.mark.parametrize("name", ["sampler", "pca", "classifier", "regressor of two", "ridge"])
@@ -99,13 +99,13 @@ def test_it_forgets_unless_told_to_go_on_and_never_learns_a_row_twice():
     assert dumped(model.fit_stream(parts, source_name="zoo")) == once
     assert dumped(model.fit_stream(parts, source_name="zoo", forget=False)) == once
     model.fit_stream(parts[:1], source_name="other", forget=False)
-    assert model.absorbed_ == {"other": ((0, 100),), "zoo": ((0, N_ROWS),)}
+    assert model.provenance_ == {"other": ((0, 100),), "zoo": ((0, N_ROWS),)}
     assert model.n_samples_seen_ == N_ROWS + 100
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", [ExpChi2Classifier, StreamingRidgeClassifier])
-def test_ctrl_c_inside_a_batch_leaves_a_ledger_that_is_true(kind, weighted, monkeypatch):
+def test_ctrl_c_inside_a_batch_leaves_a_provenance_that_is_true(kind, weighted, monkeypatch):
     rows = np.tile(ROWS, (10, 1))
     labels = np.tile(CODES, 10)
     weights = np.tile([1.0, 0.0, 2.0], len(rows) // 3)[: len(rows)] if weighted else None
@@ -126,7 +126,7 @@ def test_ctrl_c_inside_a_batch_leaves_a_ledger_that_is_true(kind, weighted, monk
     with pytest.raises(KeyboardInterrupt):
         model.fit_stream(sequel, source_name="rows", forget=False)
     monkeypatch.undo()
-    (((start, stop),),) = model.absorbed_.values()
+    (((start, stop),),) = model.provenance_.values()
     assert start == 0 < stop < len(rows)
     model.fit_stream(sequel, source_name="rows", forget=False)
     once = make().fit_stream([(rows[:10], labels[:10], None if weights is None else weights[:10])])
@@ -144,7 +144,7 @@ def test_rows_that_have_been_learnt_are_refused_before_they_are_learnt_again():
 
     model = sampler()
     with pytest.raises(StateMismatchError, match="0 to 20 of 'tape' have been absorbed") as caught:
-        model._learn_batches(Repeating(), Ledger(), None, first=True, verbose=0)
+        model._learn_batches(Repeating(), Provenance(), None, first=True, verbose=0)
     assert dumped(model) == dumped(sampler().fit_stream([ROWS[:20]], source_name="tape"))
     assert caught.value.__notes__ == ["in the batch that begins at row 0 of tape"]
 

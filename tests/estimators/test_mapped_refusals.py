@@ -41,7 +41,7 @@ def test_merged_shards_equal_one_pass(estimator, answers, order):
         assert pickle.dumps(shards[place]) == before
     assert base.n_samples_seen_ == 900
     whole = learnt(estimator, answers, [0, 900])
-    # Sums in another order; sharpness is searched for to 1e-5 in its logarithm.
+    # Sums in another order; inverse_temperature is searched for to 1e-5 in its logarithm.
     assert_close(base, whole, rtol=1e-4)
 
 

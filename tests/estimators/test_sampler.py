@@ -20,7 +20,7 @@ from streamchi2.errors import StateMismatchError
         ExpChi2Sampler(),
         # Float32 matrix products round by the place of a row, which the checks do not forgive.
         ExpChi2Sampler(basis="gaussian", dtype="float64"),
-        ExpChi2Sampler(series="vz", dof=1, n_slots=32, basis="cosine"),
+        ExpChi2Sampler(series="vz", dof=1, n_buckets=32, basis="cosine"),
         # No half_life: under it a row repeated is two rows further on, and not a double weight.
         ExpChi2Sampler(series="chebyshev"),
         ExpChi2Sampler(16, basis="landmarks", dtype="float64"),
@@ -60,7 +60,7 @@ def test_a_refused_first_call_leaves_the_sampler_unfitted(kind):
         ({"n_terms": 4, "series": "vz"}, "n_terms must be odd"),
         ({"n_terms": 2.0}, "n_terms must be an integer"),
         ({"basis": "haar"}, "basis must be one of 'orthogonal', 'gaussian', 'cosine'"),
-        ({"n_slots": 0}, "n_slots must be at least 1"),
+        ({"n_buckets": 0}, "n_buckets must be at least 1"),
         ({"adapt": "yes"}, "adapt must be True or False"),
         ({"half_life": 0}, "half_life must be"),
         ({"dtype": "float16"}, "dtype must be one of"),
@@ -210,7 +210,7 @@ def test_a_million_columns_are_folded():
     places = (np.repeat(np.arange(100), 10), random.integers(0, 10**6, 1000))
     rows = sparse.csr_array((random.random(1000), places), shape=(100, 10**6))
     sampler = ExpChi2Sampler(512, random_state=0).fit(rows)
-    assert sampler._recipe.slots.n_slots == 4096
+    assert sampler._recipe.buckets.n_buckets == 4096
     assert sampler.transform(rows).shape == (100, 512)
 
 

@@ -18,8 +18,8 @@ from sklearn.linear_model import Ridge
 from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor
 from streamchi2.errors import StateMismatchError
 from streamchi2.persistence import dumped, loaded
-from streamchi2.trackers.block_moments import BlockMoments
-from streamchi2.trackers.moments import Moments
+from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.moments import Moments
 
 TWO = {"low": slice(0, 2), "high": [4, 2, 3]}
 EXACT = {"adapt": False, "dtype": "float64"}
@@ -166,7 +166,7 @@ def test_tables_are_read_twice_too(tmp_path):
     model.fit_stream(path, target="answer", memory_budget="1kB")
     plain = model_of(**EXACT).fit(ROWS, TARGETS[:, 0])
     assert_allclose(model.predict(frame[list("abcde")]), plain.predict(ROWS), atol=1e-7)
-    assert list(model.absorbed_.values()) == [((0, len(ROWS)),)]
+    assert list(model.provenance_.values()) == [((0, len(ROWS)),)]
 
 
 def test_what_cannot_be_read_twice_is_refused_without_a_trace():

@@ -23,7 +23,7 @@ STREAM = list(zip(named(HUES), MOVED.tolist(), strict=True))
 
 
 def after_a_change():
-    model = river.ExpChi2Classifier(8, n_slots=16, drift_detector="adwin", seed=0)
+    model = river.ExpChi2Classifier(8, n_buckets=16, drift_detector="adwin", seed=0)
     for x, y in STREAM[:500]:
         model.learn_one(x, y)
     assert model.drift_events_
@@ -42,7 +42,7 @@ def test_a_stream_continues_bit_for_bit_after_a_change():
 
 @pytest.mark.parametrize("moment", [340, 352, 365, 380])
 def test_a_change_is_found_where_it_would_have_been(moment):
-    whole = river.ExpChi2Classifier(8, n_slots=16, drift_detector="adwin", seed=0)
+    whole = river.ExpChi2Classifier(8, n_buckets=16, drift_detector="adwin", seed=0)
     for position, (x, y) in enumerate(STREAM[:450]):
         if position == moment:
             twin = loaded(dumped(whole))

@@ -48,7 +48,7 @@ def state_of(model: Any) -> tuple[Any, ...]:
         linear.coef.tobytes(),
         linear.intercept.tobytes(),
         stream.model.labels,
-        stream.model.sharpness,
+        stream.model.inverse_temperature,
         linear.alpha,
         stream.tracker.tracker.labelled,
         getattr(model, "drift_events_", None),

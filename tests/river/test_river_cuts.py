@@ -11,7 +11,7 @@ from scipy import sparse
 
 from streamchi2.estimators.classifier import ExpChi2Classifier as MatrixClassifier
 from streamchi2.river import ExpChi2Classifier, ExpChi2Sampler
-from streamchi2.river.named_rows import NamedRows, as_matrix
+from streamchi2.river.dict_rows import DictReader, as_matrix
 
 ROWS, LABELS, NUMBERS = histograms(460)
 
@@ -69,9 +69,9 @@ def test_between_two_refreshes_the_last_model_answers():
 def test_the_estimator_on_matrices_says_the_same(n_components, half_life):
     # 320 is a position at which river's model is solved; the other is solved when asked.
     drawn = int(np.random.RandomState(7).randint(np.iinfo(np.int32).max))
-    words = {"n_components": n_components, "alpha": 0.05, "half_life": half_life, "n_slots": 512}
+    words = {"n_components": n_components, "alpha": 0.05, "half_life": half_life, "n_buckets": 512}
     model = learnt(ExpChi2Classifier(seed=drawn, **words), ROWS[:320], LABELS)
-    reader = NamedRows()
+    reader = DictReader()
     matrix = as_matrix([reader.read(row).without_zeros() for row in ROWS])
     matrices = MatrixClassifier(random_state=7, **words).fit(matrix[:320], LABELS[:320])
     theirs = matrices.predict_proba(matrix[320:])
@@ -99,7 +99,7 @@ def test_the_row_featurised_last_is_remembered_by_value(monkeypatch):
 
 
 def test_named_rows_are_one_matrix():
-    matrix = as_matrix([NamedRows().read(row).without_zeros() for row in ROWS[:5]])
+    matrix = as_matrix([DictReader().read(row).without_zeros() for row in ROWS[:5]])
     assert isinstance(matrix, sparse.csr_array)
     assert matrix.has_canonical_format
     np.testing.assert_allclose(matrix.sum(axis=1), [sum(row.values()) for row in ROWS[:5]])

@@ -7,16 +7,16 @@ from named_streams import histograms, learnt, state_of
 from streamchi2 import exp_chi2_kernel
 from streamchi2.estimators.classifier import ExpChi2Classifier as MatrixClassifier
 from streamchi2.river import ExpChi2Classifier, ExpChi2Sampler
-from streamchi2.river.named_rows import NamedRows, as_matrix
+from streamchi2.river.dict_rows import DictReader, as_matrix
 from streamchi2.river.positions import provisional_positions
 
 ROWS, LABELS, _ = histograms(460)
 D = 100
-WORDS = {"n_components": D, "basis": "landmarks", "n_slots": 2048}
+WORDS = {"n_components": D, "basis": "landmarks", "n_buckets": 2048}
 
 
 def test_before_the_warm_up_ends_the_rows_there_are_serve():
-    words = {**WORDS, "n_terms": 8, "n_slots": 2**16, "dtype": "float64"}
+    words = {**WORDS, "n_terms": 8, "n_buckets": 2**16, "dtype": "float64"}
     sampler = ExpChi2Sampler(seed=0, **words)
     assert np.isfinite(list(sampler.transform_one(ROWS[0]).values())).all()
     learnt(sampler, ROWS[:20])
@@ -24,7 +24,7 @@ def test_before_the_warm_up_ends_the_rows_there_are_serve():
     features = np.array([list(sampler.transform_one(row).values()) for row in rows])
     assert features.shape == (16, D)
     exact = exp_chi2_kernel([list(row.values()) for row in rows], beta=sampler.beta_)
-    # 8 colours of 8 terms in 2^16 slots: two of them meet with a chance of .03, not at this seed.
+    # 8 colours of 8 terms in 2^16 buckets: two of them meet with a chance of .03, not at this seed.
     # What is left is the error of eight terms, which are fitted to these very values.
     assert np.abs(features @ features.T - exact).max() < 1e-3
 
@@ -45,7 +45,7 @@ def test_landmarks_change_at_powers_of_four_and_at_2d_and_then_no_more():
 def test_the_estimator_on_matrices_draws_the_same_landmarks():
     drawn = int(np.random.RandomState(7).randint(np.iinfo(np.int32).max))
     model = learnt(ExpChi2Classifier(seed=drawn, alpha=0.05, **WORDS), ROWS[:320], LABELS)
-    matrix = as_matrix([NamedRows().read(row).without_zeros() for row in ROWS])
+    matrix = as_matrix([DictReader().read(row).without_zeros() for row in ROWS])
     matrices = MatrixClassifier(random_state=7, alpha=0.05, **WORDS)
     matrices.fit(matrix[:320], LABELS[:320])
     assert model._stream.recipe == matrices._recipe

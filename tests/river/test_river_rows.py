@@ -9,7 +9,7 @@ import pytest
 from named_streams import histograms, learnt
 
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
-from streamchi2.river.named_rows import NamedRows, column_of_key
+from streamchi2.river.dict_rows import DictReader, column_of_key
 
 ROWS, LABELS, NUMBERS = histograms(200)
 
@@ -31,7 +31,7 @@ def test_a_key_that_appears_late_costs_nothing_that_was_learnt():
 
 
 def test_any_number_is_welcome():
-    reader = NamedRows()
+    reader = DictReader()
     kinds = [1, 1.0, True, np.float32(1), np.int8(1), np.bool_(True), Fraction(1), np.uint64(1)]
     assert {reader.read({"a": one}).values[0] for one in kinds} == {1.0}
     assert reader.read({}).values.size == 0
@@ -84,7 +84,7 @@ BAD_CALLS = [
     (ExpChi2Classifier, {"alpha": "best"}, {"y": "ash"}, "alpha must be"),
     (ExpChi2Classifier, {"drift_detector": "ddm"}, {"y": "ash"}, "drift_detector must be"),
     (ExpChi2Classifier, {"drift_memory": 2.0}, {"y": "ash"}, "drift_memory must be"),
-    (ExpChi2Classifier, {"n_slots": None}, {"y": "ash"}, "n_slots must be"),
+    (ExpChi2Classifier, {"n_buckets": None}, {"y": "ash"}, "n_buckets must be"),
     (ExpChi2Classifier, {"seed": -1}, {"y": "ash"}, "seed must be"),
     (ExpChi2Regressor, {}, {"y": "3"}, "y must be a number"),
     (ExpChi2Regressor, {}, {"y": np.inf}, "y must be finite"),

@@ -1,4 +1,4 @@
-"""Left-out scores against brute force, and the laws of sharpness and shifts."""
+"""Left-out scores against brute force, and the laws of inverse_temperature and shifts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sklearn.linear_model import Ridge
 from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.calibration import (
     Calibration,
-    fitted_sharpness,
+    fitted_inverse_temperature,
     left_out_scores,
     own_shares,
     quantile_shifts,
 )
 from streamchi2.solvers.lasso import elastic_net
 from streamchi2.solvers.ridge import ridge
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.target_moments import TargetMoments
 
 
 def drawn(n_rows=40, width=5, n_classes=3, seed=0):
@@ -99,24 +99,24 @@ sample_scores = st.integers(0, 2**32 - 1).map(
 
 
 @given(sample_scores)
-def test_no_other_sharpness_has_less_log_loss(scores):
+def test_no_other_inverse_temperature_has_less_log_loss(scores):
     codes = np.random.default_rng(1).integers(0, 3, 60)
     codes[:40] = scores[:40].argmax(axis=1)  # better than chance
     weights = np.linspace(0.5, 2.0, 60)
 
-    def loss(sharpness):
-        return -weights @ log_softmax(sharpness * scores, axis=1)[np.arange(60), codes]
+    def loss(inverse_temperature):
+        return -weights @ log_softmax(inverse_temperature * scores, axis=1)[np.arange(60), codes]
 
-    best = fitted_sharpness(scores, codes, weights)
+    best = fitted_inverse_temperature(scores, codes, weights)
     # The bounded search ends at 1e-5 in the logarithm; about a minimum that costs its square.
     assert loss(best) <= min(loss(best * 1.02), loss(best / 1.02)) + 1e-8 * 60
 
 
-def test_sharpness_follows_the_scale_of_the_scores():
+def test_inverse_temperature_follows_the_scale_of_the_scores():
     rng = np.random.default_rng(0)
     scores, weights = rng.normal(size=(300, 4)), np.ones(300)
     codes = (scores + rng.normal(size=scores.shape)).argmax(axis=1)
-    plain, stretched = (fitted_sharpness(c * scores, codes, weights) for c in (1.0, 10.0))
+    plain, stretched = (fitted_inverse_temperature(c * scores, codes, weights) for c in (1.0, 10.0))
     assert_allclose(plain, 10.0 * stretched, rtol=1e-3)  # a search in the logarithm, to 1e-5
 
 
@@ -161,9 +161,9 @@ def test_weights_of_the_sample_count_like_repeated_rows():
     scores, codes = rng.normal(size=(50, 3)), rng.integers(0, 3, 50)
     counts = rng.integers(1, 4, 50)
     again = (np.repeat(scores, counts, axis=0), np.repeat(codes, counts))
-    weighted = fitted_sharpness(scores, codes, counts.astype(float))
+    weighted = fitted_inverse_temperature(scores, codes, counts.astype(float))
     # Two searches to 1e-5 in the logarithm, on losses that differ by rounding.
-    assert_allclose(weighted, fitted_sharpness(*again, np.ones(counts.sum())), rtol=1e-3)
+    assert_allclose(weighted, fitted_inverse_temperature(*again, np.ones(counts.sum())), rtol=1e-3)
     shares = np.array([0.2, 0.3, 0.5])
     assert_allclose(
         quantile_shifts(scores, counts.astype(float), shares),

@@ -5,7 +5,7 @@ import pytest
 
 from streamchi2.solvers.dual_ridge import DualRidge
 from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.target_moments import TargetMoments
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.standard_normal((40, 60)) / np.sqrt(1.0 + np.arange(60)) + 0.3

@@ -15,7 +15,7 @@ from streamchi2.solvers.group_fit import fitted, penalty_weights, strongest_alph
 from streamchi2.solvers.group_lasso import definite, group_lasso, group_scales, scaled
 from streamchi2.solvers.group_path import chosen_by_gcv, entry_alphas
 from streamchi2.solvers.ridge import ridge
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.target_moments import TargetMoments
 
 
 def problem(seed, sizes=(4, 3, 5), n_rows=60, n_targets=2, spread=100.0):

@@ -13,7 +13,7 @@ from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.coordinate_descent import Penalty, coordinate_descent, violations
 from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.target_moments import TargetMoments
 
 
 def drawn(seed, n_rows=80, width=8, n_targets=3, noise=1.0):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from streamchi2.solvers.principal import check_n_pca, principal_components
-from streamchi2.trackers.moments import Moments
+from streamchi2.statistics.moments import Moments
 
 WIDTH = 6
 

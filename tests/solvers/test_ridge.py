@@ -14,7 +14,7 @@ from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.least_squares import least_squares
 from streamchi2.solvers.linear_model import linear_model
 from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.trackers.labelled_moments import TargetMoments
+from streamchi2.statistics.target_moments import TargetMoments
 
 
 def drawn(seed, n_rows=60, width=5, n_targets=2, noise=1.0):

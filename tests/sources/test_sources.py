@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from streamchi2.ledger import Ledger
+from streamchi2.provenance import Provenance
 from streamchi2.sources import as_source
 
 N, WIDTH = 50, 3
@@ -24,7 +24,7 @@ TABLE = pa.table({f"c{i}": ROWS[:, i] for i in range(WIDTH)} | {"label": LABELS}
 
 def read(source, absorbed=None):
     """All rows, targets and given flags of a source, joined."""
-    batches = list(source.batches(Ledger() if absorbed is None else absorbed))
+    batches = list(source.batches(Provenance() if absorbed is None else absorbed))
     rows = np.concatenate([batch.rows.rows for batch in batches])
     targets = [batch.targets for batch in batches]
     given = [np.ones(b.n_rows, bool) if b.given is None else b.given for b in batches]
@@ -82,7 +82,7 @@ def test_every_kind_of_table_gives_the_same_rows(places, kind, batch_size):
     np.testing.assert_array_equal(labels, LABELS)
     assert given.all()
     assert source.n_rows == (None if "csv" in kind or kind == "gzip" else N)
-    for batch in source.batches(Ledger()):
+    for batch in source.batches(Provenance()):
         assert batch.n_rows <= batch_size
         assert batch.rows.columns.tolist() == ["c0", "c1", "c2"]
         assert batch.rows.rows.flags.c_contiguous
@@ -93,7 +93,7 @@ def test_every_kind_of_table_gives_the_same_rows(places, kind, batch_size):
 @given(n_absorbed=st.integers(0, N), batch_size=st.integers(1, 30))
 def test_what_has_been_absorbed_is_left_out(places, kind, n_absorbed, batch_size):
     source = as_source(places[kind], target="label", batch_size=batch_size, name="memory")
-    absorbed = Ledger().with_range(source.names[0], 0, n_absorbed)
+    absorbed = Provenance().with_range(source.names[0], 0, n_absorbed)
     batches = list(source.batches(absorbed))
     if n_absorbed < N:
         assert batches[0].start == n_absorbed
@@ -109,7 +109,7 @@ def test_rows_of_an_iterable_that_have_been_absorbed_are_left_out(sizes, n_absor
     n_absorbed = min(n_absorbed, int(ends[-1]))
     source = as_source(parts, name="parts")
     assert source.n_rows == ends[-1]
-    found = list(source.batches(Ledger().with_range("parts", 0, n_absorbed)))
+    found = list(source.batches(Provenance().with_range("parts", 0, n_absorbed)))
     rows = np.concatenate([np.empty((0, WIDTH)), *(batch.rows for batch in found)])
     labels = np.concatenate([LABELS[:0], *(batch.targets for batch in found)])
     np.testing.assert_array_equal(rows, ROWS[n_absorbed : ends[-1]])
@@ -117,7 +117,7 @@ def test_rows_of_an_iterable_that_have_been_absorbed_are_left_out(sizes, n_absor
 
 
 def test_pairs_may_come_as_lists_and_rows_as_lists_of_arrays():
-    pair, rows = as_source([[ROWS, LABELS], list(ROWS)]).batches(Ledger())
+    pair, rows = as_source([[ROWS, LABELS], list(ROWS)]).batches(Provenance())
     assert pair.targets is LABELS
     assert rows.targets is None
     assert (pair.n_rows, rows.n_rows) == (N, N)
@@ -158,7 +158,7 @@ def test_files_are_told_apart_by_what_is_in_them(places):
 )
 def test_a_null_target_is_no_target(column, expected):
     table = pa.table({"x": [1.0, 2.0, 3.0], "y": column})
-    (batch,) = as_source(table, target="y").batches(Ledger())
+    (batch,) = as_source(table, target="y").batches(Provenance())
     if expected is None:
         assert batch.targets is None
         return
@@ -179,7 +179,7 @@ def test_whole_numbers_at_the_head_of_a_csv_do_not_decide_its_types(tmp_path):
 def test_the_head_of_a_csv_does_not_decide_that_numbers_are_none(tmp_path, first):
     path = tmp_path / "late.csv"
     path.write_text("\n".join(["a,y", *(f"1,{first}" for _ in range(600_000)), "1,2.5"]))
-    *_, last = as_source(path, target="y", numbers=True).batches(Ledger())
+    *_, last = as_source(path, target="y", numbers=True).batches(Provenance())
     assert (last.targets.dtype, last.targets[-1]) == (np.float64, 2.5)
 
 
@@ -206,13 +206,13 @@ def test_equal_files_under_equal_names_count_on(tmp_path):
     (tmp_path / "b").mkdir()
     pq.write_table(TABLE[20:], tmp_path / "b" / "other.parquet")
     source = as_source(tmp_path, target="label", batch_size=6)
-    ledger = Ledger()
-    for batch in source.batches(ledger):
-        ledger = ledger.with_range(batch.source, batch.start, batch.start + batch.n_rows)
-    assert sorted(ranges for _, ranges in ledger.entries) == [((0, 30),)] * 2 + [((0, 40),)]
-    half = Ledger().with_range(source.fragments[0][0], 0, 29)  # nine rows into the second
+    provenance = Provenance()
+    for batch in source.batches(provenance):
+        provenance = provenance.with_range(batch.source, batch.start, batch.start + batch.n_rows)
+    assert sorted(ranges for _, ranges in provenance.entries) == [((0, 30),)] * 2 + [((0, 40),)]
+    half = Provenance().with_range(source.fragments[0][0], 0, 29)  # nine rows into the second
     assert sum(batch.n_rows for batch in source.batches(half)) == 100 - 29
-    assert not list(source.batches(ledger))
+    assert not list(source.batches(provenance))
 
 
 def test_an_error_of_a_file_among_others_names_it(tmp_path):
@@ -225,7 +225,7 @@ def test_an_error_of_a_file_among_others_names_it(tmp_path):
 
 def test_one_weight_for_all_and_any_sparse_format_can_be_cut():
     source = as_source([(sparse.coo_array(ROWS), LABELS, 2.0)], name="a")
-    (batch,) = source.batches(Ledger().with_range("a", 0, 48))
+    (batch,) = source.batches(Provenance().with_range("a", 0, 48))
     np.testing.assert_array_equal(batch.rows.toarray(), ROWS[48:])
     np.testing.assert_array_equal(batch.weights, [2.0, 2.0])
 
@@ -235,12 +235,12 @@ def test_one_weight_for_all_and_any_sparse_format_can_be_cut():
 )
 def test_numbers_of_every_type_are_read(kind):
     column = pa.array([1, 0, 1]).cast(kind)
-    (batch,) = as_source(pa.table({"a": column, "b": [0.5, 1.5, 2.5]})).batches(Ledger())
+    (batch,) = as_source(pa.table({"a": column, "b": [0.5, 1.5, 2.5]})).batches(Provenance())
     np.testing.assert_array_equal(batch.rows.rows, [[1, 0.5], [0, 1.5], [1, 2.5]])
 
 
 def test_chosen_columns_come_in_the_order_chosen():
-    (batch,) = as_source(TABLE, columns=["c2", "c0"]).batches(Ledger())
+    (batch,) = as_source(TABLE, columns=["c2", "c0"]).batches(Provenance())
     assert batch.rows.columns.tolist() == ["c2", "c0"]
     np.testing.assert_array_equal(batch.rows.rows, ROWS[:, [2, 0]])
 

@@ -1,0 +1,1 @@
+"""How work runs: threads, BLAS limits, interrupts and warnings."""

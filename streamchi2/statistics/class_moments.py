@@ -1,0 +1,201 @@
+"""Moments of features together with class labels, at a cost that ignores the number of classes.
+
+A one-hot target needs no products: its cross scatter with the features is the class weight times
+the distance of the class mean from the mean of all, and class means are grouped sums.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.statistics.centred_block import CentredBlock, centred_block, faded_weights, fading
+from streamchi2.statistics.moments import Moments, same_state
+from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.validation import Floats
+
+_BLOCK_ROWS = 2048  # as in the moments of the features
+
+
+class ClassMoments:
+    r"""Moments of features plus weight :math:`n_c` and mean :math:`\mu_c` of every class.
+
+    For one-hot targets the cross scatter, target mean and target scatter follow:
+
+    .. math:: C_c = n_c (\mu_c - \mu), \qquad \bar y_c = n_c / n, \qquad S_c = n_c (1 - n_c / n)
+
+    Law: a class that first appears late gives the same state as one announced at the start, and
+    merging equals having seen both streams.
+
+    Parameters
+    ----------
+    n_features : int
+        Width D of the rows.
+    half_life : float, optional
+        Number of rows after which a row counts half; None remembers everything.
+    classes : ndarray, optional
+        Labels to announce before any of their rows.
+
+    Attributes
+    ----------
+    classes : ndarray, shape (c,)
+        Labels known so far, sorted.
+    class_weights, class_means : ndarray, shapes (c,) and (c, n_features)
+        Weight and mean of each, zeros before its first row.
+
+    Notes
+    -----
+    Beyond the scatter of the features a block of n rows costs O(n D), whatever the number of
+    classes; the state grows by D + 1 numbers a class.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [3.0], [8.0]])
+    >>> tracker = ClassMoments(1).update(rows, np.array(["b", "b", "a"]))
+    >>> tracker.classes, tracker.summary().cross
+    (array(['a', 'b'], dtype='<U1'), array([[ 4., -4.]]))
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        half_life: float | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> None:
+        self.features = Moments(n_features, half_life=half_life)
+        self.classes: NDArray[Any] = np.empty(0, np.int64 if classes is None else classes.dtype)
+        self.class_weights = np.zeros(0)
+        self.class_means = np.zeros((0, n_features))
+        if classes is not None:
+            self.announce(classes)
+
+    def announce(self, labels: NDArray[Any]) -> Self:
+        """Make the classes among ``labels`` known; those known already are unaffected."""
+        # An empty float or int array must not decide the dtype of the labels.
+        known = np.unique(labels) if not self.classes.size else np.union1d(self.classes, labels)
+        if known.size > self.classes.size:
+            places = np.searchsorted(known, self.classes)
+            weights, means = np.zeros(known.size), np.zeros((known.size, self.features.n_features))
+            weights[places], means[places] = self.class_weights, self.class_means
+            self.class_weights, self.class_means = weights, means
+        self.classes = known
+        return self
+
+    def update(
+        self, rows: Floats, labels: NDArray[Any], *, weights: NDArray[np.float64] | None = None
+    ) -> Self:
+        """Absorb rows of shape (n, n_features) with labels of shape (n,)."""
+        self.features.check_width(rows)
+        if labels.shape != (rows.shape[0],):
+            raise ValueError(f"labels must have shape {(rows.shape[0],)}, got {labels.shape}")
+        for start in range(0, rows.shape[0], _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            n_rows = rows[part].shape[0]
+            share = None if weights is None else weights[part]
+            faded = faded_weights(n_rows, share, self.features.half_life)
+            block = centred_block(rows[part], faded)
+            self.announce(labels[part])  # after what needs room and may fail
+            self._absorb_classes(block, labels[part], faded)
+            self.features.absorb(block, n_rows)
+        return self
+
+    def fade(self, factor: float) -> Self:
+        """Let everything seen so far count ``factor`` times as much; means stay."""
+        self.class_weights = factor * self.class_weights
+        self.features.fade(factor)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched."""
+        self.features.check_settings(other.features)
+        if self.classes.size and other.classes.size:
+            words = [tracker.classes.dtype.kind == "U" for tracker in (self, other)]
+            if words[0] != words[1]:
+                raise StateMismatchError(
+                    "classes must be all words or all numbers to merge, got "
+                    f"{self.classes[0]!r} and {other.classes[0]!r}"
+                )
+        if other.classes.size:
+            self.announce(other.classes)
+            places = np.searchsorted(self.classes, other.classes)
+            self._pool(places, other.class_weights, other.class_means)
+            self.features.merge(other.features)
+        return self
+
+    def summary(self, *, whole: bool = True) -> RegressionMoments:
+        """Return what the solvers read for one-hot targets in the order of ``classes``.
+
+        See :meth:`TargetMoments.summary` for ``whole``.
+        """
+        features, weights = self.features, self.class_weights
+        # Where nothing has been seen every numerator is zero too.
+        shares = weights / (features.weight or 1.0)
+        cross = (weights[:, None] * (self.class_means - features.mean)).T
+        return RegressionMoments(
+            features.weight,
+            features.mean.copy(),
+            features.scatter() if whole else features.upper.T,
+            shares,
+            np.ascontiguousarray(cross),
+            weights * (1.0 - shares),
+        )
+
+    def copy(self) -> Self:
+        """Return an independent tracker in the same state."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(
+            self.__dict__,
+            features=self.features.copy(),
+            class_weights=self.class_weights.copy(),
+            class_means=self.class_means.copy(),
+        )
+        return twin
+
+    def _absorb_classes(
+        self, block: CentredBlock, labels: NDArray[Any], weights: NDArray[np.float64]
+    ) -> None:
+        n_rows = labels.size
+        present, codes = np.unique(labels, return_inverse=True)
+        weight_of: NDArray[np.float64] = np.bincount(codes, weights).astype(np.float64)
+        # The rows are already scaled by sqrt(w), so the one-hot matrix carries the other half.
+        one_hot = sparse.csr_array(
+            (np.sqrt(weights).astype(block.scaled.dtype), (codes, np.arange(n_rows))),
+            shape=(present.size, n_rows + 1),
+        )
+        means = (one_hot @ block.scaled).astype(np.float64, copy=False)  # sums of deviations
+        # A class without weight has sums of zero too, and is not pooled.
+        means /= np.where(weight_of > 0.0, weight_of, 1.0)[:, None]
+        means += block.mean
+        self.class_weights = self.class_weights * fading(n_rows, self.features.half_life)
+        self._pool(np.searchsorted(self.classes, present), weight_of, means)
+
+    def _pool(
+        self,
+        places: NDArray[np.intp],
+        weights: NDArray[np.float64],
+        means: NDArray[np.float64],
+    ) -> None:
+        heavy = weights > 0.0
+        if not heavy.all():
+            places, weights, means = places[heavy], weights[heavy], means[heavy]
+        known = self.class_means[places]
+        total = self.class_weights[places] + weights
+        # A class not seen before has mean zero and takes a share of one: exactly the new mean.
+        steps = means - known
+        steps *= (weights / total)[:, None]
+        known += steps
+        self.class_means[places] = known
+        self.class_weights[places] = total
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and same_state(self.__dict__, other.__dict__)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every block
+
+    def __repr__(self) -> str:
+        return f"ClassMoments(n_classes={self.classes.size}, features={self.features!r})"

@@ -1,0 +1,199 @@
+"""Weight, mean and centred scatter of a stream of feature rows.
+
+Idea: blocks are centred by their own mean and pooled with what is known, so that only differences
+are ever squared. Guarantee: an offset c of the features costs O(eps c), not O(eps c^2). Memory: one
+D x D matrix of float64 of which the upper triangle is kept, updated in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.statistics.centred_block import (
+    CentredBlock,
+    between_row,
+    centred_block,
+    faded_weights,
+    fading,
+    pooled_mean,
+)
+from streamchi2.validation import Floats, as_positive_float, as_positive_int
+
+_BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
+_PANEL_COLUMNS = 512  # products of a panel take 2 KiB a feature, not another D x D matrix
+_FLOAT32_SQUARES = 1e-12, 1e12  # largest deviations whose products float32 neither loses nor bursts
+
+
+class Moments:
+    r"""Weight, mean and centred scatter of weighted rows; merging equals having seen both.
+
+    With n the weight and m that of a block with mean :math:`\bar x` and
+    :math:`\delta = \bar x - \mu`, as in Chan, Golub and LeVeque (1983,
+    doi:10.1080/00031305.1983.10483115):
+
+    .. math:: H \leftarrow H + \sum_i w_i (x_i - \bar x)(x_i - \bar x)^\top
+              + \tfrac{nm}{n+m} \delta\delta^\top
+
+    The last term is one more row of the block, so a single pass of products updates everything.
+
+    Parameters
+    ----------
+    n_features : int
+        Width D of the rows.
+    half_life : float, optional
+        Number of rows after which a row counts half; None remembers everything.
+
+    Notes
+    -----
+    A block of n rows costs n D^2 operations. Products of float32 rows are formed in float32, by
+    column panels, and added into float64: blocks are centred and short, so that this costs about
+    1e-8 of the variance.
+
+    Examples
+    --------
+    >>> moments = Moments(2).update(np.array([[1.0, 0.0], [3.0, 0.0]]))
+    >>> moments.update(np.array([[8.0, 0.0]]))
+    Moments(n_features=2, half_life=None, weight=3.0)
+    >>> moments.mean, moments.scatter()
+    (array([4., 0.]), array([[26.,  0.], [ 0.,  0.]]))
+    """
+
+    def __init__(self, n_features: int, *, half_life: float | None = None) -> None:
+        self.n_features = as_positive_int(n_features, name="n_features")
+        self.half_life = (
+            None if half_life is None else as_positive_float(half_life, name="half_life")
+        )
+        self.weight = 0.0
+        self.mean = np.zeros(self.n_features)
+        self.upper = np.zeros((self.n_features, self.n_features))  # below the diagonal: zeros
+
+    def update(self, rows: Floats, *, weights: NDArray[np.float64] | None = None) -> Self:
+        """Absorb rows of shape (n, n_features); n may be 0."""
+        self.check_width(rows)
+        for start in range(0, rows.shape[0], _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            share = None if weights is None else weights[part]
+            faded = faded_weights(rows[part].shape[0], share, self.half_life)
+            self.absorb(centred_block(rows[part], faded), rows[part].shape[0])
+        return self
+
+    def absorb(self, block: CentredBlock, n_rows: int) -> None:
+        """Pool a centred block that stands for the next ``n_rows`` rows of the stream."""
+        kept = fading(n_rows, self.half_life)
+        before = kept * self.weight
+        block.scaled[-1] = between_row(before, self.mean, block.weight, block.mean)
+        add_products(self.upper, block.scaled, kept=kept)
+        self.mean = pooled_mean(before, self.mean, block.weight, block.mean)
+        self.weight = before + block.weight
+
+    def fade(self, factor: float) -> Self:
+        """Let everything seen so far count ``factor`` times as much; the mean stays."""
+        self.weight, self.upper = factor * self.weight, factor * self.upper
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched."""
+        self.check_settings(other)
+        if other.weight > 0.0:
+            difference = between_row(self.weight, self.mean, other.weight, other.mean)
+            self.upper += other.upper
+            add_products(self.upper, difference[None, :])
+            self.mean = pooled_mean(self.weight, self.mean, other.weight, other.mean)
+            self.weight += other.weight
+        return self
+
+    def scatter(self) -> NDArray[np.float64]:
+        """Return the whole symmetric scatter, shape (n_features, n_features), as a new array."""
+        whole = self.upper + self.upper.T
+        np.fill_diagonal(whole, self.upper.diagonal())
+        return whole
+
+    def part(self, own: slice) -> Self:
+        """Return the moments of some consecutive features, as views."""
+        twin = object.__new__(type(self))
+        mean, upper = self.mean[own], self.upper[own, own]
+        twin.__dict__.update(self.__dict__, n_features=mean.size, mean=mean, upper=upper)
+        return twin
+
+    def copy(self) -> Self:
+        """Return an independent tracker in the same state."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, mean=self.mean.copy(), upper=self.upper.copy())
+        return twin
+
+    def check_width(self, rows: Floats) -> None:
+        """Refuse rows of another width."""
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(f"rows must have {self.n_features} columns, got shape {rows.shape}")
+
+    def check_settings(self, other: Moments) -> None:
+        """Refuse a tracker with other settings."""
+        for name in ("n_features", "half_life"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise StateMismatchError(f"{name} must agree to merge, got {mine} and {theirs}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and same_state(self.__dict__, other.__dict__)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every block
+
+    def __repr__(self) -> str:
+        return (
+            f"Moments(n_features={self.n_features}, half_life={self.half_life}, "
+            f"weight={self.weight:.6})"
+        )
+
+
+def pooled(left: Moments, right: Moments) -> Moments:
+    """Return the moments of both streams together; neither changes.
+
+    >>> pooled(Moments(1).update(np.ones((2, 1))), Moments(1).update(np.zeros((2, 1)))).mean
+    array([0.5])
+    """
+    return left.copy().merge(right)
+
+
+def add_products(upper: NDArray[np.float64], block: Floats, *, kept: float = 1.0) -> None:
+    """Replace the upper triangle by ``kept * upper + block.T @ block``, in place.
+
+    Panels through numpy's BLAS, also where scipy's ``syrk`` would do: the two packages bring
+    their own thread pools, and the one that waits keeps a core busy for the other.
+    """
+    block = safe_to_multiply(block)
+    for start in range(0, upper.shape[0], _PANEL_COLUMNS):
+        stop = start + _PANEL_COLUMNS
+        panel, rest = block[:, start:stop], block[:, stop:]
+        if kept != 1.0:
+            upper[start:stop, start:] *= kept
+        # Of a matrix times itself numpy forms one triangle, with half the work.
+        upper[start:stop, start:stop] += np.triu(panel.T @ panel)
+        if rest.shape[1]:
+            upper[start:stop, stop:] += panel.T @ rest
+
+
+def safe_to_multiply(block: Floats) -> Floats:
+    """Return the block itself, or a float64 copy where float32 products would burst or vanish."""
+    return block if block.dtype == np.float64 or is_moderate(block) else block.astype(np.float64)
+
+
+def is_moderate(block: Floats) -> bool:
+    """Tell whether float32 can hold the products of the largest deviations.
+
+    >>> is_moderate(np.array([0.0, -3.0])), is_moderate(np.array([1e20]))
+    (True, False)
+    """
+    low, high = _FLOAT32_SQUARES
+    largest = max(float(block.max(initial=0.0)), -float(block.min(initial=0.0)))
+    return largest == 0.0 or low < largest < high
+
+
+def same_state(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Compare two plain states bit for bit."""
+    return left.keys() == right.keys() and all(
+        np.array_equal(value, right[name]) for name, value in left.items()
+    )

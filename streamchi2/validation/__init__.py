@@ -1,0 +1,61 @@
+"""Validation of everything a user passes in: rows, targets, weights and parameters.
+
+Every refusal names the argument, the rule, the value found and where it is, and happens before any
+state has changed.
+"""
+
+from streamchi2.validation.params import (
+    as_choice,
+    as_positive_float,
+    as_positive_int,
+)
+from streamchi2.validation.rows import (
+    Floats,
+    Rows,
+    as_estimator_features,
+    as_estimator_rows,
+    as_features,
+    as_rows,
+    as_values,
+    as_weights,
+    check_named_alike,
+    check_same_columns,
+    columns_of,
+    record_columns,
+)
+from streamchi2.validation.table import (
+    Table,
+)
+from streamchi2.validation.targets import (
+    as_declared_classes,
+    as_labels,
+    as_numbers,
+    refuse_huge,
+    refuse_other_kind,
+    refuse_unknown,
+)
+
+__all__ = [
+    "Floats",
+    "Rows",
+    "Table",
+    "as_choice",
+    "as_declared_classes",
+    "as_estimator_features",
+    "as_estimator_rows",
+    "as_features",
+    "as_labels",
+    "as_numbers",
+    "as_positive_float",
+    "as_positive_int",
+    "as_rows",
+    "as_values",
+    "as_weights",
+    "check_named_alike",
+    "check_same_columns",
+    "columns_of",
+    "record_columns",
+    "refuse_huge",
+    "refuse_other_kind",
+    "refuse_unknown",
+]

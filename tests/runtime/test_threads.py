@@ -1,0 +1,128 @@
+import multiprocessing
+import os
+import sys
+import threading
+import traceback
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from streamchi2.runtime import threads as row_blocks
+from streamchi2.runtime.threads import BLOCK_ROWS, for_each_block, n_workers
+
+
+def blas_threads():
+    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+def recorded(n_rows, n_jobs):
+    """Blocks in order, and the names of the threads that worked on them."""
+    blocks, names, lock = [], set(), threading.Lock()
+
+    def work(start, stop):
+        with lock:
+            blocks.append((start, stop))
+            names.add(threading.current_thread().name)
+
+    for_each_block(work, n_rows, n_jobs=n_jobs)
+    return sorted(blocks), names
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 7, -1])
+@pytest.mark.parametrize("n_rows", [0, 1, BLOCK_ROWS, BLOCK_ROWS + 1, 5 * BLOCK_ROWS - 1])
+def test_blocks_cover_the_rows_once_and_do_not_depend_on_workers(n_rows, n_jobs):
+    blocks, _ = recorded(n_rows, n_jobs)
+    expected = [(s, min(s + BLOCK_ROWS, n_rows)) for s in range(0, n_rows, BLOCK_ROWS)]
+    assert blocks == expected
+
+
+def test_small_batches_and_single_workers_skip_the_pool():
+    here = {threading.current_thread().name}
+    assert recorded(BLOCK_ROWS, 4)[1] == here
+    assert recorded(9 * BLOCK_ROWS, None)[1] == here
+    assert all(name.startswith("streamchi2") for name in recorded(9 * BLOCK_ROWS, 2)[1])
+
+
+def test_an_exception_in_a_worker_reaches_the_caller_with_its_traceback():
+    running, finished = threading.Event(), []
+
+    def failing_work(start, stop):
+        if start == 0:
+            running.wait(10)
+            raise LookupError("block 0")
+        running.set()
+        finished.append(start)
+
+    with pytest.raises(LookupError, match="block 0") as failure:
+        for_each_block(failing_work, 6 * BLOCK_ROWS, n_jobs=2)
+    frames = [frame.name for frame in traceback.extract_tb(failure.value.__traceback__)]
+    assert frames[-1] == "failing_work"
+    count = len(finished)
+    for_each_block(lambda start, stop: None, 3 * BLOCK_ROWS, n_jobs=2)  # the pool still serves
+    assert len(finished) == count  # nobody was still at work
+
+
+def test_blas_runs_on_one_thread_inside_and_is_given_back():
+    before, inside = blas_threads(), []
+    for n_jobs in (1, 2):
+        for_each_block(lambda start, stop: inside.append(blas_threads()), 300, n_jobs=n_jobs)
+    assert {count for counts in inside for count in counts} == {1}
+    assert blas_threads() == before
+
+
+def test_blas_is_given_back_however_callers_overlap():
+    before, after_first = blas_threads(), []
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+
+    def first():
+        with row_blocks.one_blas_thread:
+            first_in.set()
+            second_in.wait(10)
+        after_first.extend(blas_threads())
+        first_out.set()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    first_in.wait(10)
+    with row_blocks.one_blas_thread:
+        second_in.set()
+        first_out.wait(10)
+    thread.join()
+    assert after_first == before
+    assert blas_threads() == before
+
+
+def _works_in_a_child(queue):
+    queue.put(recorded(3 * BLOCK_ROWS, 2)[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+# Python warns that forking with threads may deadlock: that it does not is what is tested.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_makes_its_own_pool():
+    expected = recorded(3 * BLOCK_ROWS, 2)[0]  # the parent's pool has threads now
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_works_in_a_child, args=(queue,))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    assert queue.get() == expected
+
+
+def test_n_jobs_is_read_as_scikit_learn_reads_it(monkeypatch):
+    if sys.platform == "linux":
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)))
+    else:
+        monkeypatch.setattr(row_blocks, "_n_cores", lambda: 6)
+    assert [n_workers(n) for n in (None, 1, 9, -1, -2, -6, -99)] == [1, 1, 9, 6, 5, 1, 1]
+    assert n_workers(np.int64(-1)) == 6
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "error"), [(0, ValueError), (1.5, TypeError), ("2", TypeError), (True, TypeError)]
+)
+def test_a_senseless_n_jobs_is_refused(n_jobs, error):
+    with pytest.raises(error, match="n_jobs must be"):
+        n_workers(n_jobs)
