@@ -2,12 +2,22 @@
 
 
 class StateMismatchError(ValueError):
-    """Two states cannot be merged because they were built under different settings.
+    """Two states cannot be merged because they were built under different parameters.
 
     >>> raise StateMismatchError("bins_per_octave must agree to merge, got 64 and 32")
     Traceback (most recent call last):
         ...
     streamchi2.errors.StateMismatchError: bins_per_octave must agree to merge, got 64 and 32
+    """
+
+
+class NoTargetError(ValueError):
+    """No row of a stream has had a target yet, so there is nothing to predict.
+
+    >>> raise NoTargetError("no row has had a target yet")
+    Traceback (most recent call last):
+        ...
+    streamchi2.errors.NoTargetError: no row has had a target yet
     """
 
 
@@ -22,7 +32,7 @@ class FormatError(ValueError):
 
 
 class PrecisionWarning(UserWarning):
-    """A stream has drifted so far that its map no longer does it justice; the text has the remedy.
+    """A stream has drifted so far that the kernel error exceeds its tolerance.
 
     Given at most once in the life of a stream: where re-estimated k moved the coordinates by more
     than half, or where, with ``n_terms="auto"``, the series errs by more than the random features.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.state import Int, Kind, Param, SavedValue, TupleOf
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # half-open, ascending, with gaps between them
 
@@ -15,7 +16,7 @@ _MAX_NAME = 500
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Provenance(SavedValue):
     """Half-open ranges of positions, by the name of their source.
 
     Positions count rows of a file or a named stream, or partitions of a Dask collection. A value:
@@ -42,6 +43,11 @@ class Provenance:
 have been absorbed already
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "sources": TupleOf(Param()),
+        "ends": TupleOf(TupleOf(Int())),
+    }
+
     entries: tuple[tuple[str, Ranges], ...] = ()
 
     def __post_init__(self) -> None:
@@ -53,6 +59,21 @@ have been absorbed already
             ends = [end for pair in ranges for end in pair]
             if not ends or ends[0] < 0 or any(left >= right for left, right in pairwise(ends)):
                 raise ValueError(f"ranges of {name!r} must ascend with gaps, got {ranges}")
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the names and, for each, the ends of its ranges."""
+        return {
+            "sources": tuple(source for source, _ in self.entries),
+            "ends": tuple(
+                tuple(end for pair in ranges for end in pair) for _, ranges in self.entries
+            ),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the provenance from names and ends."""
+        pairs = [tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in state["ends"]]
+        return cls(tuple(zip(state["sources"], pairs, strict=True)))
 
     def ranges(self, source: str) -> Ranges:
         """Return what has been absorbed of a source."""

@@ -1,14 +1,22 @@
-"""Bases: from the coordinates of a row to its features."""
+"""Bases: from the coordinates of a row to its features, by name."""
 
-from streamchi2.bases.frequencies import RandomBasis, check_sampled_dof
+from streamchi2.bases.additive import AdditiveBasis
+from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan, BoundBasis, check_dof
 from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
 from streamchi2.bases.hash_buckets import HashBuckets, column_of_name
 from streamchi2.bases.landmark_rows import LandmarkRows
-from streamchi2.bases.landmarks import LandmarkBasis, drawn_landmarks, landmark_basis
+from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.bases.subspace import SubspaceBasis, informative_directions
+from streamchi2.bases.random import RandomBasis
+from streamchi2.bases.subspace import SubspaceBasis
 
 __all__ = [
+    "BASES",
+    "FIRST_ROWS",
+    "AdditiveBasis",
+    "Basis",
+    "BasisPlan",
+    "BoundBasis",
     "CosineBasis",
     "GaussianBasis",
     "HashBuckets",
@@ -17,9 +25,16 @@ __all__ = [
     "OrthogonalBasis",
     "RandomBasis",
     "SubspaceBasis",
-    "check_sampled_dof",
+    "check_dof",
     "column_of_name",
-    "drawn_landmarks",
-    "informative_directions",
-    "landmark_basis",
 ]
+
+# The parameter ``basis`` by name; all that can be in a map is listed here.
+BASES: dict[str, type[Basis]] = {
+    "orthogonal": OrthogonalBasis,
+    "gaussian": GaussianBasis,
+    "cosine": CosineBasis,
+    "subspace": SubspaceBasis,
+    "landmarks": LandmarkBasis,
+    "additive": AdditiveBasis,
+}

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.bases.frequencies import RandomBasis, fill_pairs
+from streamchi2.bases.random import RandomBasis, fill_pairs
 from streamchi2.validation import Floats
 
 

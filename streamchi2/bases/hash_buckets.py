@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.hashing import mixed_bits
+from streamchi2.state import Int, Kind, SavedValue
 from streamchi2.validation import Floats, as_positive_int
 
 
 @dataclass(frozen=True)
-class HashBuckets:
+class HashBuckets(SavedValue):
     r"""Signed hashing of (column, term) pairs into ``n_buckets`` inputs.
 
     .. math:: \mathrm{E}\,\langle Sc, Sc'\rangle = \langle c, c'\rangle, \qquad
@@ -46,6 +48,8 @@ class HashBuckets:
     ((1, 8), 3.3)
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {"n_buckets": Int(1), "seed": Int()}
+
     n_buckets: int
     seed: int
 
@@ -65,7 +69,7 @@ class HashBuckets:
             N coordinates of each stored value.
         """
         n_terms = coordinates.shape[0]
-        buckets, signs = self.places(rows.indices, n_terms)
+        buckets, signs = self.assign(rows.indices, n_terms)
         signed = coordinates.T * signs.astype(coordinates.dtype)
         folded = sparse.csr_array(
             (signed.ravel(), buckets.ravel(), rows.indptr * n_terms),
@@ -74,7 +78,7 @@ class HashBuckets:
         dense: Floats = folded.toarray()  # adds what falls into one bucket
         return dense
 
-    def places(
+    def assign(
         self, columns: NDArray[np.integer], n_terms: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """Return bucket and sign of every coordinate, both of shape (n_columns, n_terms)."""

@@ -1,18 +1,19 @@
-"""Rows that a user has chosen as landmarks, as a value: checked, comparable, printable."""
+"""Landmarks that the user has given, as a value: validated, comparable, printable."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
+from streamchi2.state import Kind, SavedValue, SharedRows, same_rows
 from streamchi2.validation import as_rows
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkRows:
+class LandmarkRows(SavedValue):
     """Landmarks given by the user; equal where their content is.
 
     Parameters
@@ -29,6 +30,8 @@ class LandmarkRows:
     >>> LandmarkRows.read([[0.5, 0.5]]) == LandmarkRows.read(sparse.csr_array([[0.5, 0.5]]))
     True
     """
+
+    STATE: ClassVar[dict[str, Kind]] = {"rows": SharedRows()}
 
     rows: sparse.csr_array
     given: Any = field(default=None, repr=False)
@@ -68,15 +71,3 @@ class LandmarkRows:
 
     def __repr__(self) -> str:
         return f"<{self.n_rows} rows of {self.width} columns>"
-
-
-def same_rows(left: sparse.csr_array, right: sparse.csr_array) -> bool:
-    """Tell whether canonical sparse rows have the same content.
-
-    >>> same_rows(sparse.csr_array([[1.0, 0.0]]), sparse.csr_array([[1.0, 2.0]]))
-    False
-    """
-    return left.shape == right.shape and all(
-        np.array_equal(getattr(left, part), getattr(right, part))
-        for part in ("indptr", "indices", "data")
-    )

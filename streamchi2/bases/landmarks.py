@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,10 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.special import gammaincc
 
-from streamchi2.bases.frequencies import check_sampled_dof
-from streamchi2.bases.landmark_rows import same_rows
+from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan, check_dof
 from streamchi2.hashing import gumbel_noise
 from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.state import Array, Float, Int, Kind, SavedValue, SharedRows, require, same_rows
 from streamchi2.validation import Floats, Rows, as_positive_float
 
 _FLOOR = 1e-6  # of the mean squared length; below, a direction is rounding or a repeated landmark
@@ -29,7 +30,7 @@ _PANEL = 128  # features at a time: of a triangle in such panels hardly more tha
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkBasis:
+class LandmarkBasis(SavedValue, Basis):
     r"""Features whose inner products are the kernel projected onto m stored rows.
 
     .. math:: z(x) = W^\top k(x, \ell), \qquad W W^\top = K_{\ell\ell}^{-1}
@@ -57,6 +58,15 @@ class LandmarkBasis:
     Williams and Seeger (2001), "Using the Nyström method to speed up kernel machines".
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "landmarks": SharedRows(),
+        "whitening": Array(2),
+        "n_inputs": Int(1),
+        "beta": Float(0.0),
+        "dof": Float(0.0),
+    }
+    moves_with_series: ClassVar[bool] = False  # distances between rows stay what they are
+
     landmarks: sparse.csr_array
     whitening: NDArray[np.float64]
     n_inputs: int
@@ -65,19 +75,50 @@ class LandmarkBasis:
 
     def __post_init__(self) -> None:
         as_positive_float(self.beta, name="beta")
-        check_sampled_dof(self.dof)
+        check_dof(self.dof)
+
+    @classmethod
+    def first_rows(cls, n_components: int | None, landmarks: Any) -> int:
+        """Return 2D, from which landmarks are drawn, unless they are given."""
+        if landmarks is not None or n_components is None:
+            return FIRST_ROWS
+        return max(FIRST_ROWS, 2 * n_components)
+
+    @classmethod
+    def plan(cls, plan: BasisPlan) -> LandmarkBasis:
+        """Return whitened landmarks: those that were given, or drawn from the first rows."""
+        given = plan.landmarks
+        landmarks = (
+            drawn_landmarks(plan.rows, plan.weights, plan.n_features, plan.seed + 2)
+            if given is None
+            else given.rows
+        )
+        return landmark_basis(
+            landmarks,
+            plan.coordinates(landmarks),
+            n_components=plan.n_features,
+            beta=plan.beta,
+            dof=plan.dof,
+        )
 
     @property
-    def n_components(self) -> int:
+    def n_components(self) -> int:  # type: ignore[override]
         """Number of features D."""
         return int(self.whitening.shape[1])
 
-    @property
-    def scratch_width(self) -> int:
-        """Width of the array that holds a block of coordinates."""
-        return self.n_inputs
+    def validate(self) -> None:
+        """Require a whitening of as many rows as there are landmarks."""
+        n_rows, n_features = self.whitening.shape
+        require(n_rows == self.landmarks.shape[0], "whitening must have a row a landmark")
+        require(n_features > 0, "whitening must give features")
 
-    def ready(self, inputs_of: Callable[[Rows], Floats]) -> AnchoredLandmarks:
+    def check_planned(self, n_components: int | None, seed: int, landmarks: Any) -> None:
+        """Refuse parameters under which this basis cannot have been planned."""
+        super().check_planned(n_components, seed, landmarks)
+        same = landmarks is None or same_rows(self.landmarks, landmarks.rows)
+        require(same, "landmarks must be those of the parameters")
+
+    def bind(self, inputs_of: Callable[[Rows], Floats]) -> AnchoredLandmarks:
         """Return the basis with its landmarks in the coordinates that ``inputs_of`` gives."""
         # The first feature that needs each landmark; in this order the whitening is a triangle.
         used = self.whitening != 0.0
@@ -160,7 +201,7 @@ def landmark_basis(
     >>> inputs = np.sqrt(rows)  # any coordinates will do
     >>> basis = landmark_basis(sparse.csr_array(rows), inputs, n_components=2, beta=1.0)
     >>> features = np.empty((2, 2))
-    >>> basis.ready(lambda rows: np.sqrt(rows.toarray())).features(inputs, features)
+    >>> basis.bind(lambda rows: np.sqrt(rows.toarray())).features(inputs, features)
     >>> print((features @ features.T).round(3))  # exact on the landmarks themselves
     [[1.    0.746]
      [0.746 1.   ]]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.fft import dct, next_fast_len
 
-from streamchi2.bases.frequencies import RandomBasis, fill_pairs
+from streamchi2.bases.random import RandomBasis, fill_pairs
 from streamchi2.validation import Floats
 
 _LEAST_WIDTH = 256
@@ -51,6 +52,8 @@ class OrthogonalBasis(RandomBasis):
     >>> print(f"{features[0] @ features[1]:.2f}, exactly {np.exp(-0.5):.2f}")
     0.60, exactly 0.61
     """
+
+    is_rowwise: ClassVar[bool] = True  # cosine transforms round each row by itself
 
     @property
     def n_blocks(self) -> int:

@@ -7,29 +7,31 @@ what they carry; orthogonal features of these few directions say more each, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan
 from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.validation import Floats, Rows
+from streamchi2.state import Array, Float, Int, Kind, SavedValue, require
+from streamchi2.validation import Floats
 
 # Settled on the test rows of the benchmark's eight sets, D from 250 to 2000, one to three seeds:
 # a sum of D/16 is as good as D/32 and better than D/8 and D/4 where they differ; a cut at D/8
 # directions loses where D is small, D/2 gains nothing.
 _FEATURES_PER_SHARE = 16
 _FEATURES_PER_DIRECTION = 4
+_DIRECTION_ROWS = 1024  # measured: twice as many find no better directions
 _FLOOR = 1e-10  # of the largest variance; below, a direction is rounding
 
 
 @dataclass(frozen=True, eq=False)
-class SubspaceBasis:
+class SubspaceBasis(SavedValue, Basis):
     r"""Orthogonal random features of filtered coordinates.
 
     With :math:`U` the leading principal directions of the coordinates and :math:`\lambda` their
@@ -63,6 +65,14 @@ class SubspaceBasis:
     of ridge regression on the coordinates, Hastie, Tibshirani and Friedman (2009), section 3.4.1.
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "directions": Array(2, ("<f4",)),
+        "n_components": Int(1),
+        "seed": Int(),
+        "beta": Float(0.0),
+        "dof": Float(0.0),
+    }
+
     directions: NDArray[np.float32]
     n_components: int
     seed: int
@@ -72,19 +82,35 @@ class SubspaceBasis:
     def __post_init__(self) -> None:
         _ = self._frequencies  # refuses what no basis can have
 
+    @classmethod
+    def first_rows(cls, n_components: int | None, landmarks: Any) -> int:
+        """Return D, at most 1024: twice as many find no better directions."""
+        return max(FIRST_ROWS, min(n_components or 1, _DIRECTION_ROWS))
+
+    @classmethod
+    def plan(cls, plan: BasisPlan) -> Basis:
+        """Return frequencies where the first rows vary; plain ones where they are all equal."""
+        inputs = plan.coordinates(plan.rows)
+        directions = informative_directions(inputs, plan.weights, plan.n_features)
+        if directions is None:
+            return OrthogonalBasis.plan(plan)
+        return cls(directions, plan.n_features, plan.seed, plan.beta, plan.dof)
+
+    @classmethod
+    def planned_classes(cls) -> tuple[type[Basis], ...]:
+        """Return this class, and that of plain frequencies, where no row varies."""
+        return (cls, OrthogonalBasis)
+
     @property
-    def n_inputs(self) -> int:
+    def n_inputs(self) -> int:  # type: ignore[override]
         """Width of the rows of coordinates."""
         return int(self.directions.shape[0])
 
-    @property
-    def scratch_width(self) -> int:
-        """Width of the array that holds a block of coordinates."""
-        return self.n_inputs
-
-    def ready(self, inputs_of: Callable[[Rows], Floats]) -> Self:
-        """Return what makes features of coordinates: this basis itself."""
-        return self
+    def validate(self) -> None:
+        """Require directions, none longer than one, that some input reaches."""
+        require(min(self.directions.shape) > 0, "there must be inputs and directions")
+        longest = float(np.abs(self.directions).max())
+        require(longest < 1.0 + 1e-6, "directions must not be longer than one")
 
     @cached_property
     def _frequencies(self) -> OrthogonalBasis:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from dask.delayed import Delayed, delayed
 from sklearn.base import clone
 
-from streamchi2.adaptive_map import AdaptiveMap
 from streamchi2.dask.partitions import partitions_of
 from streamchi2.dask.passes import inputs_seen, learnt, merged
 from streamchi2.dask.planning import planned_on_first_rows
-from streamchi2.estimators.map_words import MapWords
-from streamchi2.estimators.memory_budget import (
-    MemoryBudget,
+from streamchi2.estimators.base import MapEstimator, StreamEstimator
+from streamchi2.estimators.two_passes import (
+    TwoPasses,
     first_of_two,
-    map_to_reread,
+    map_for_second_pass,
     needs_two_passes,
 )
-from streamchi2.estimators.out_of_core import OutOfCore
-from streamchi2.estimators.sampler import ExpChi2Sampler
+from streamchi2.feature_map import AdaptiveFeatureMap
 from streamchi2.runtime.interrupts import deferred_interrupts
-from streamchi2.statistics.buffered_tracker import BufferedTracker
-from streamchi2.statistics.row_buffer import RowBuffer
+from streamchi2.stream import Stream
 from streamchi2.validation import as_positive_int
 
-AnyEstimator = TypeVar("AnyEstimator", bound=OutOfCore)
+AnyEstimator = TypeVar("AnyEstimator", bound=StreamEstimator)
 
 
 def fit(
@@ -99,9 +95,9 @@ def fit(
         raise ValueError("y must hold the targets, got None")
     as_positive_int(fan_in, name="fan_in", minimum=2)
     parts = partitions_of(X, y)
-    if isinstance(estimator, MemoryBudget) and needs_two_passes(estimator, memory_budget):
+    if isinstance(estimator, TwoPasses) and needs_two_passes(estimator, memory_budget):
         result = _fitted_in_components(estimator, parts, fan_in)
-    elif isinstance(estimator, MapWords):
+    elif isinstance(estimator, MapEstimator):
         result = _fitted_map(planned_on_first_rows(clone(estimator), parts), parts, fan_in)
     else:
         result = _tree(learnt, clone(estimator), parts, fan_in)
@@ -114,7 +110,7 @@ def fit(
 
 
 def _check(estimator: Any) -> None:
-    if not isinstance(estimator, OutOfCore):
+    if not isinstance(estimator, StreamEstimator):
         raise TypeError(f"estimator must be one of this library, got {estimator!r}")
     half_life = getattr(estimator, "half_life", None)
     if half_life is not None:
@@ -130,59 +126,50 @@ def _needs_targets(estimator: Any) -> bool:
 
 def _fitted_map(planned: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     """Return the estimator that has learnt all partitions under one map."""
-    samples_only, shard = isinstance(planned, ExpChi2Sampler), planned._empty_shard()
-    if not (samples_only or planned.adapt):
+    shard = planned._empty_shard()
+    learns = shard._stream.learns
+    if learns and not planned.adapt:
         return _tree(learnt, shard, parts, fan_in)
-    empty = _map_of(shard)
-    stream = BufferedTracker(empty, shard._stream.buffer.boundaries)
-    seen = _tree(inputs_seen, (shard, stream), parts, fan_in)
-    seen.tracker.reestimate()
-    if samples_only:
+    seen: Stream = _tree(inputs_seen, (shard, _inputs_only(shard._stream)), parts, fan_in)
+    assert seen.feature_map is not None
+    seen.feature_map.reestimate()
+    if not learns:
         shard._stream = seen
-        return shard.new_shard().merge(shard)  # which makes what is read of it
-    return _learnt_under(seen.tracker, shard, parts, fan_in)
+        return shard
+    return _learnt_under(seen.feature_map, shard, parts, fan_in)
+
+
+def _inputs_only(stream: Stream) -> Stream:
+    """Return a stream with the map of another, which keeps no statistics of features."""
+    assert stream.feature_map is not None
+    adaptive = stream.feature_map.copy()
+    return Stream(stream.n_features, names=stream.names, feature_map=adaptive, learns=False)
 
 
 def _fitted_in_components(estimator: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     """Return the estimator that has learnt inside the components of each descriptor."""
     first = _fitted_map(planned_on_first_rows(first_of_two(estimator), parts), parts, fan_in)
     second = clone(estimator)
-    second._planned = map_to_reread(first)
+    second._planned = map_for_second_pass(first)
     shard = planned_on_first_rows(second, parts)._empty_shard()
-    return _learnt_under(map_to_reread(first).reread(), shard, parts, fan_in)
+    seen = map_for_second_pass(first)
+    seen.frozen = False
+    return _learnt_under(seen, shard, parts, fan_in)
 
 
-def _learnt_under(seen: Any, shard: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
+def _learnt_under(
+    seen: AdaptiveFeatureMap, shard: Any, parts: Sequence[Delayed], fan_in: int
+) -> Any:
     """Return a shard that has learnt all partitions under a map that has seen them."""
-    adapt, empty = shard.adapt, _map_of(shard)
+    adapt, params = shard.adapt, shard._stream.feature_map.params
     # Workers hold on to the map: one partition must not adapt it.
-    settings = _without_adapting(empty.settings)
-    shard.adapt, shard._stream.tracker.map = False, type(empty)(settings, seen.recipe)
+    shard.adapt = False
+    shard._stream.feature_map = AdaptiveFeatureMap(params.without_adapting(), seen.feature_map)
     result = _tree(learnt, shard, parts, fan_in)
-    # Rows that still wait are among those the map has seen: it must not count them again.
-    stream = _settled(result._stream)
-    result.adapt, stream.tracker.map = adapt, seen
-    result._swap_in(stream, result._words_of_stream())
+    # Pending rows are among those the map has seen: it must not count them again.
+    stream = result._stream.flush()
+    stream.feature_map, result.adapt = seen, adapt
     return result
-
-
-def _settled(stream: BufferedTracker[Any]) -> BufferedTracker[Any]:
-    settled = BufferedTracker(stream.snapshot(), stream.buffer.boundaries)
-    settled.buffer = RowBuffer(stream.buffer.boundaries, stream.n_rows)
-    settled.provenance = stream.provenance
-    return settled
-
-
-def _map_of(shard: Any) -> Any:
-    tracker = shard._stream.tracker
-    return tracker if isinstance(tracker, AdaptiveMap) else tracker.map
-
-
-def _without_adapting(settings: Any) -> Any:
-    parts = getattr(settings, "parts", None)  # of several descriptors
-    if parts is None:
-        return replace(settings, adapt=False)
-    return replace(settings, parts=tuple(replace(part, adapt=False) for part in parts))
 
 
 def _tree(task: Callable[..., Any], start: Any, parts: Sequence[Delayed], fan_in: int) -> Any:

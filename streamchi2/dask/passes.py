@@ -16,8 +16,7 @@ import numpy as np
 
 from streamchi2.provenance import Provenance
 from streamchi2.sources import Batch
-from streamchi2.statistics.buffered_tracker import BufferedTracker
-from streamchi2.statistics.row_buffer import RowBuffer
+from streamchi2.stream import Stream
 from streamchi2.validation import as_estimator_rows, as_weights
 
 State = TypeVar("State")  # an estimator or a stream: something that merges
@@ -26,7 +25,7 @@ _BLOCK = 1024  # rows at a time, so that memory does not depend on the partition
 
 
 def head(batch: Batch, start: int, n_rows: int) -> Batch:
-    """Return some rows of a partition, to plan a map on; its place in the provenance is left out."""
+    """Return some rows of a partition, to plan a map on, without their provenance."""
     return replace(batch.part(start, start + n_rows), source=None, start=0)
 
 
@@ -35,12 +34,14 @@ def target_shape(batch: Batch) -> tuple[int, ...] | None:
     return None if batch.targets is None else tuple(np.shape(batch.targets)[1:])
 
 
-def inputs_seen(model: Any, empty: BufferedTracker[Any], batch: Batch) -> BufferedTracker[Any]:
+def inputs_seen(model: Any, empty: Stream, batch: Batch) -> Stream:
     """Return what a map has seen of one partition: histogram and sample, no features.
 
     ``model`` knows the columns, ``empty`` is a stream through its map that has seen nothing.
     """
     stream = empty.copy()
+    if stream.feature_map is not None:
+        stream.feature_map = stream.feature_map.copy()  # which is changed in place below
     if batch.n_rows == 0:
         return stream
     with _named_in_errors(batch):
@@ -51,8 +52,9 @@ def inputs_seen(model: Any, empty: BufferedTracker[Any], batch: Batch) -> Buffer
     for start in range(0, rows.shape[0], _BLOCK):
         part = slice(start, start + _BLOCK)
         # Absorbed only: the map must not adapt to one partition.
-        stream.tracker.absorb(rows[part], None if weights is None else weights[part])
-    stream.buffer = RowBuffer(stream.buffer.boundaries, rows.shape[0])
+        assert stream.feature_map is not None
+        stream.feature_map.absorb(rows[part], None if weights is None else weights[part])
+    stream.buffer.move_to(int(rows.shape[0]))
     stream.provenance = _entry(batch)
     return stream
 

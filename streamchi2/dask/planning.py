@@ -33,7 +33,7 @@ def _n_missing(model: Any) -> int:
     if not model.__sklearn_is_fitted__():
         return 1  # which tells the width, and with it how many are needed
     stream = model._stream
-    return int(min(stream.buffer.boundaries.positions) - stream.n_rows)
+    return int(stream.feature_map.params.first_rows - stream.n_rows)
 
 
 def _learn_first(model: Any, batch: Batch, parts: Sequence[Delayed]) -> None:

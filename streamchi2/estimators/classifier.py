@@ -12,17 +12,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.known_classes import KnownClasses
-from streamchi2.estimators.mapped_regression import MappedRegression
-from streamchi2.estimators.solution import LearnerWords, Solution
-from streamchi2.mapped_moments import MappedMoments, with_labels, without_labels
+from streamchi2.estimators.regression import MapRegression
+from streamchi2.model import FittedModel, ModelParams
 from streamchi2.sources import Batch
-from streamchi2.statistics.buffered_tracker import BufferedTracker
-from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_choice, as_labels
 
 
-class ExpChi2Classifier(ClassifierMixin, MappedRegression):
+class ExpChi2Classifier(ClassifierMixin, MapRegression):
     r"""Kernel ridge classification of histograms, learnt from a stream at linear cost.
 
     Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares on
@@ -78,7 +75,7 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     descriptor_columns_, descriptor_path_, descriptor_weights_ : dict
         With ``descriptors``: the columns of each; the largest alpha of a group lasso at which it
         is in; with ``penalty="group_lasso"`` the weight of its kernel, 0 where it is left out.
-    k_, beta_, input_histogram_, kernel_error_, transport_residual_
+    k_, beta_, input_histogram_, predicted_kernel_error_, transport_residual_
         As in :class:`ExpChi2Sampler`.
     explained_variance_ratio_ : ndarray
         With ``n_pca``: the share of variance of each component.
@@ -98,6 +95,8 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
     >>> print(f"{model.score(X[1200:], y[1200:]):.3f}")
     0.955
     """
+
+    _targets_kind = ClassTargets
 
     def __init__(
         self,
@@ -144,8 +143,6 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         )
         self.calibrate = calibrate
 
-    _known: KnownClasses
-
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from rows and labels, as one ``partial_fit`` would."""
         return self._learn(X, y, None, sample_weight, first=True)
@@ -183,10 +180,11 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         return self._observe(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        rows, weights = self._checked(X, sample_weight, first=first)
-        known = KnownClasses() if first else self._known
-        targets = without_labels(int(rows.shape[0]), known.labels.dtype)
-        return self._absorb(X, rows, targets, weights, ClassMoments, first=first, _known=known)
+        def absent(known: Any, heavy: NDArray[np.bool_] | None) -> Any:
+            targets = known or ClassTargets()
+            return targets, targets.absent(int(np.shape(X)[0]))
+
+        return self._learn_rows(X, sample_weight, absent, first=first)
 
     def _learn(
         self,
@@ -198,12 +196,13 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         first: bool,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
-        rows, weights = self._checked(X, sample_weight, first=first)
-        labels = as_labels(self, y, int(rows.shape[0]))
-        targets = with_labels(labels, given)
-        heard = labels[targets["given"] & (True if weights is None else weights > 0.0)]
-        known = (KnownClasses() if first else self._known).with_batch(heard, classes)
-        return self._absorb(X, rows, targets, weights, ClassMoments, first=first, _known=known)
+        def labelled(known: Any, heavy: NDArray[np.bool_] | None) -> Any:
+            labels = as_labels(self, y, int(np.shape(X)[0]))
+            batch = with_labels(labels, given)
+            heard = labels[batch["given"] & (True if heavy is None else heavy)]
+            return (known or ClassTargets()).with_batch(heard, classes), batch
+
+        return self._learn_rows(X, sample_weight, labelled, first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         if batch.targets is None:
@@ -212,41 +211,37 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
             rows, targets, weights = batch.rows, batch.targets, batch.weights
             self._learn(rows, targets, None, weights, first=first, given=batch.given)
 
-    def _learner_words(self) -> LearnerWords:
+    def _model_params(self) -> ModelParams:
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
-        return replace(super()._learner_words(), calibrate=self.calibrate)
-
-    def _new_solution(self, stream: BufferedTracker[MappedMoments]) -> Solution:
-        return Solution(stream, self._learner_words(), self._known.labels)
-
-    def _words_of_stream(self) -> dict[str, Any]:
-        return {"_known": self._known}
-
-    def _merged_words(self, other: Self) -> dict[str, Any]:
-        return {"_known": self._known.with_shard(other._known)}
+        return replace(super()._model_params(), calibrate=self.calibrate)
 
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels seen or announced, sorted."""
         check_is_fitted(self)
-        if not self._known.labels.size:
+        known = self._stream.targets
+        assert isinstance(known, ClassTargets)
+        if not known.labels.size:
             raise NotFittedError("No row has had a label yet: call partial_fit")
-        return self._known.labels.copy()
+        return known.labels.copy()
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients on the features, shape (n_classes, n_components)."""
-        return self._learnt.model.coef.T
+        return self._model().linear.coef.T
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts, shape (n_classes,)."""
-        return self._learnt.model.intercept
+        return self._model().linear.intercept
 
-    def _class_scores(self, solution: Solution, X: Any) -> NDArray[np.float64]:
-        scores = self._scores(solution.learnt, X)
-        return scores if solution.words.calibrate is None else scores - solution.calibration.shifts
+    def _class_scores(self, model: FittedModel, X: Any) -> NDArray[np.float64]:
+        scores = self._scores(model, X)
+        if self.calibrate is None:
+            return scores
+        assert model.calibration is not None
+        return scores - model.calibration.shifts
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return one score per row and class; for two classes one per row, positive for the second.
@@ -260,22 +255,28 @@ class ExpChi2Classifier(ClassifierMixin, MappedRegression):
         -------
         ndarray, shape (n, n_classes) or (n,)
         """
-        scores = self._class_scores(self._solved(), X)
+        scores = self._class_scores(self._model(), X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the highest score for each row."""
-        solution = self._solved()
-        scores = self._class_scores(solution, X)
-        labels: NDArray[Any] = np.asarray(solution.learnt.classes)[scores.argmax(axis=1)]
+        model = self._model()
+        scores = self._class_scores(model, X)
+        labels: NDArray[Any] = np.asarray(model.classes)[scores.argmax(axis=1)]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return one probability per row and class.
 
-        A softmax of the scores, whose inverse_temperature has the least log-loss on a sample of up to 1024
-        rows of the stream, each scored as if it had been left out.
+        A softmax of the scores, whose inverse temperature has the least log-loss on rows that were
+        left out: all rows while they are fewer than features, then a sample of up to 1024.
         """
-        solution = self._solved()
-        scores = self._class_scores(solution, X)
-        return solution.calibration.probabilities(scores)
+        model = self._model()
+        scores = self._class_scores(model, X)
+        assert model.calibration is not None
+        return model.calibration.probabilities(scores)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

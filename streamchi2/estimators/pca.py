@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.learner import MappedLearner
-from streamchi2.validation import Floats
+from streamchi2.estimators.base import ComponentsEstimator
+from streamchi2.validation import Floats, as_estimator_rows
 
 
-class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearner):
+class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEstimator):
     r"""Principal components of random features of the exp-chi2 kernel, learnt from a stream.
 
     .. math:: t(x) = U^\top (z(x) - \bar z), \qquad H = U \,\mathrm{diag}(d)\, U^\top
@@ -46,7 +46,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         Mean of the features.
     explained_variance_, explained_variance_ratio_ : ndarray, shape (n_pca,)
         Variance that each component holds, and its share of all.
-    k_, beta_, input_histogram_, kernel_error_, transport_residual_
+    k_, beta_, input_histogram_, predicted_kernel_error_, transport_residual_
         As in :class:`ExpChi2Sampler`.
 
     References
@@ -119,15 +119,11 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         ExpChi2PCA
             This estimator.
         """
-        return self._learn(X, sample_weight, first=True)
+        return self._learn_rows(X, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
-        return self._learn(X, sample_weight, first=not self.__sklearn_is_fitted__())
-
-    def _learn(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        rows, weights = self._checked(X, sample_weight, first=first)
-        return self._absorb(X, rows, None, weights, first=first)
+        return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:
         """Return the principal components of rows, shape (n, n_pca).
@@ -142,8 +138,10 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
         ndarray, shape (n, n_pca)
         """
         check_is_fitted(self)
-        found = self._solution.components
-        features = self._features(X, found.recipe)
+        rows = as_estimator_rows(self, X, reset=False)
+        found = self._components()
+        assert found.feature_map is not None
+        features = found.feature_map.transform(rows, n_jobs=self.n_jobs)
         # In float64: the mean is most of a feature, and what is left should keep its digits.
         components = found.vectors.coordinates(features - found.mean)
         return components.astype(features.dtype)
@@ -151,29 +149,22 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MappedLearne
     @property
     def components_(self) -> NDArray[np.float64]:
         """Principal directions of the features, one a row."""
-        check_is_fitted(self)
-        return self._solution.components.vectors.dense().T
+        return self._components().vectors.dense().T
 
     @property
     def mean_(self) -> NDArray[np.float64]:
         """Mean of the features."""
-        check_is_fitted(self)
-        return self._solution.components.mean
+        return self._components().mean
 
     @property
     def explained_variance_ratio_(self) -> Any:
         """Share of the features' variance along each component; a dict with descriptors."""
-        check_is_fitted(self)
-        found = self._solution.components
-        return found.named(found.variance_shares)
+        return self._named(self._components().variance_shares)
 
     @property
     def explained_variance_(self) -> Any:
         """Variance along each component; a dict with descriptors."""
-        check_is_fitted(self)
-        found = self._solution.components
-        freedom = max(found.weight - 1.0, 1.0)
-        return found.named(tuple(pairs.values / freedom for pairs in found.pairs))
+        return self._named(self._components().variances)
 
     @property
     def _n_features_out(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.mapped_regression import MappedRegression
+from streamchi2.estimators.numeric_targets import numeric_batch
+from streamchi2.estimators.regression import MapRegression
 from streamchi2.sources import Batch
-from streamchi2.statistics.target_moments import TargetMoments
-from streamchi2.validation import as_numbers, refuse_huge
+from streamchi2.statistics.targets import NumericTargets
 
 
-class ExpChi2Regressor(RegressorMixin, MappedRegression):
+class ExpChi2Regressor(RegressorMixin, MapRegression):
     r"""Kernel ridge regression on histograms, learnt from a stream at linear cost.
 
     Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares is
@@ -53,7 +51,7 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         The model on the features; one row per target where targets have two dimensions.
     alpha_ : float
         The penalty in use.
-    k_, beta_, input_histogram_, kernel_error_, transport_residual_
+    k_, beta_, input_histogram_, predicted_kernel_error_, transport_residual_
         As in :class:`ExpChi2Sampler`.
 
     References
@@ -72,7 +70,7 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
     0.91
     """
 
-    _flat_targets: bool
+    _targets_kind = NumericTargets
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from rows and targets, as one ``partial_fit`` would."""
@@ -103,9 +101,11 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         The number of targets must be known by then.
         """
         check_is_fitted(self)
-        rows, weights = self._checked(X, sample_weight, first=False)
-        targets = np.full((int(rows.shape[0]), self._n_targets), np.nan)
-        return self._absorb(X, rows, targets, weights, first=False)
+
+        def absent(known: Any, heavy: Any) -> Any:
+            return known, known.absent(int(np.shape(X)[0]))
+
+        return self._learn_rows(X, sample_weight, absent, first=False)
 
     def _learn(
         self,
@@ -116,18 +116,7 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
         first: bool,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
-        rows, weights = self._checked(X, sample_weight, first=first)
-        targets = as_numbers(self, y, int(rows.shape[0]))
-        refuse_huge(targets, name="y")
-        flat = targets.ndim == 1
-        targets = targets.reshape(targets.shape[0], -1)
-        if given is not None:
-            targets[~given] = np.nan
-        if not first and (flat, targets.shape[1]) != (self._flat_targets, self._n_targets):
-            shape = "(n,)" if self._flat_targets else f"(n, {self._n_targets})"
-            raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
-        tracker = partial(TargetMoments, n_targets=targets.shape[1])
-        return self._absorb(X, rows, targets, weights, tracker, first=first, _flat_targets=flat)
+        return self._learn_rows(X, sample_weight, numeric_batch(self, X, y, given), first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         if batch.targets is None and not first:
@@ -136,40 +125,29 @@ class ExpChi2Regressor(RegressorMixin, MappedRegression):
             rows, targets, weights = batch.rows, batch.targets, batch.weights
             self._learn(rows, targets, weights, first=first, given=batch.given)
 
-    def _words_of_stream(self) -> dict[str, Any]:
-        return {"_flat_targets": self._flat_targets}
-
-    def _merged_words(self, other: Self) -> dict[str, Any]:
-        mine, theirs = ((side._flat_targets, side._n_targets) for side in (self, other))
-        if mine != theirs:
-            raise StateMismatchError(
-                "targets must have the same shape to merge, got "
-                f"{mine[1]} and {theirs[1]} a row, flat: {mine[0]} and {theirs[0]}"
-            )
-        return self._words_of_stream()
-
     @property
-    def _n_targets(self) -> int:
-        tracker = self._stream.tracker.labelled
-        assert isinstance(tracker, TargetMoments)
-        return tracker.n_targets
+    def _flat(self) -> bool:
+        known = self._stream.targets
+        assert isinstance(known, NumericTargets)
+        return known.flat
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients on the features, shape (n_components,) or (n_targets, n_components)."""
-        coef = self._learnt.model.coef.T
-        return coef[0] if self._flat_targets else coef
+        coef = self._model().linear.coef.T
+        return coef[0] if self._flat else coef
 
     @property
-    def intercept_(self) -> NDArray[np.float64] | float:
+    def intercept_(self) -> NDArray[np.float64] | np.float64:
         """Intercept, a number or shape (n_targets,)."""
-        intercept = self._learnt.model.intercept
-        return float(intercept[0]) if self._flat_targets else intercept
+        intercept = self._model().linear.intercept
+        number: np.float64 = intercept[0]
+        return number if self._flat else intercept
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted targets, shape (n,) or (n, n_targets) as they were learnt."""
-        scores = self._scores(self._learnt, X)
-        return scores[:, 0] if self._flat_targets else scores
+        scores = self._scores(self._model(), X)
+        return scores[:, 0] if self._flat else scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,42 +5,21 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.adaptive_map import AdaptiveMap
-from streamchi2.estimators.map_words import MapWords, Reading, check_same_words
-from streamchi2.estimators.out_of_core import OutOfCore
-from streamchi2.runtime.interrupts import deferred_interrupts
-from streamchi2.runtime.threads import n_workers
-from streamchi2.statistics.buffered_tracker import BufferedTracker
-from streamchi2.validation import (
-    Floats,
-    Rows,
-    as_estimator_rows,
-    as_weights,
-    check_named_alike,
-    check_same_columns,
-    columns_of,
-    record_columns,
-)
+from streamchi2.estimators.base import MapEstimator
+from streamchi2.validation import Floats, as_estimator_rows
 
 
-class ExpChi2Sampler(
-    ClassNamePrefixFeaturesOutMixin, MapWords, OutOfCore, TransformerMixin, BaseEstimator
-):
+class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstimator):
     r"""Random Fourier features of the exp-chi2 kernel, learnt from a stream of histograms.
 
     .. math:: z(x)^\top z(y) \approx k(x, y) = \exp(-\beta\,\chi^2(x, y))
 
     Each value becomes N coordinates of a chi2 series, which random frequencies turn into D
-    features. The first 64 rows set ``beta`` and the landmarks k of the series; k is estimated
+    features. The first 64 rows set ``beta`` and the nodes k of the series; k is estimated
     again at rows 256, 1024, 4096, ... where that pays, and the new coordinates are rotated onto the
     old ones, so that models which have learnt from earlier features stay valid. Asked for features
     before row 64, the sampler uses the rows there are.
@@ -50,8 +29,9 @@ class ExpChi2Sampler(
 
     Parameters
     ----------
-    n_components : int, default=1024
-        Number of features D; best even, since cosine and sine come in pairs.
+    n_components : int or None, default=1024
+        Number of features D; best even, since cosine and sine come in pairs. None, for
+        ``basis="additive"`` alone, keeps every coordinate.
     beta : float or "auto", default="auto"
         Inverse scale of the kernel. "auto" is one over the mean chi2 distance of the first rows.
     dof : float, default=2
@@ -63,14 +43,16 @@ class ExpChi2Sampler(
         Coordinates per value. "auto" takes as few as keep the error of the direct series below a
         third of that of the random features on the first rows; 5 for the other series. Should
         they not suffice for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
-    basis : {"orthogonal", "gaussian", "cosine", "subspace", "landmarks"}, default="orthogonal"
+    basis : {"orthogonal", "gaussian", "cosine", "subspace", "landmarks", "additive"}, default="orthogonal"
         Which frequencies: orthogonal ones without a stored matrix; independent ones, as pairs
         of cosine and sine; or the paper's cosines with random shifts. "subspace" frequencies are
         orthogonal and point where the first D rows vary (at most 1024 are kept until then), more
         in the leading principal directions of the coordinates, not at all where those rows do not
         vary. They are best to learn from, but of a smoother kernel: ``kernel_error()`` shows by how
         much. "landmarks" are Nyström features instead, over D rows drawn from the first 2D; they
-        are nearest to the exact kernel and cost most per row.
+        are nearest to the exact kernel and cost most per row. "additive" features are the series
+        coordinates themselves, without the exponential: their kernel is the additive one,
+        :math:`\sum_i 2 x_i y_i / (x_i + y_i)`.
     landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
         Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
         the first 64 rows. At least D of them; of more the D leading directions are taken.
@@ -91,14 +73,14 @@ class ExpChi2Sampler(
     Attributes
     ----------
     k_ : ndarray
-        Landmarks of the direct series now in use.
+        Nodes of the direct series now in use.
     n_terms_ : int
         Number of coordinates per value.
     beta_ : float
         Inverse scale of the kernel.
     input_histogram_ : LogHistogram
         Values seen so far.
-    kernel_error_ : float
+    predicted_kernel_error_ : float
         What the series is predicted to cost the kernel, an upper estimate.
     transports_ : tuple of (position, residual)
         Re-estimations of k: where, and how far the coordinates moved (relative).
@@ -132,11 +114,9 @@ class ExpChi2Sampler(
     rms error of the kernel 0.0120
     """
 
-    _drops_weightless = True
-
     def __init__(
         self,
-        n_components: int = 1024,
+        n_components: int | None = 1024,
         *,
         beta: float | str = "auto",
         dof: float = 2,
@@ -165,6 +145,8 @@ class ExpChi2Sampler(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _learns = False
+
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from ``X``, as one ``partial_fit`` would.
 
@@ -182,34 +164,11 @@ class ExpChi2Sampler(
         ExpChi2Sampler
             This estimator.
         """
-        return self._learn(X, sample_weight, first=True)
+        return self._learn_rows(X, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
-        return self._learn(X, sample_weight, first=not hasattr(self, "_stream"))
-
-    def _learn(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        rows = as_estimator_rows(self, X, reset=first)
-        rows, weights = _without_weightless(rows, as_weights(sample_weight, rows.shape[0]))
-        n_workers(self.n_jobs)  # refuses nonsense
-        if first:
-            check_named_alike(self.landmarks, X, name="landmarks")
-            if rows.shape[0] == 0:
-                raise ValueError("sample_weight must not be zero for every row of the first batch")
-            tracker = self._first_map(int(rows.shape[1]))
-            stream = BufferedTracker(tracker, tracker.schedule.boundaries())
-            with deferred_interrupts():
-                stream.update(rows, weights=weights)
-                record_columns(self, X)
-                self._stream, self._reading = stream, Reading(stream)
-            return self
-        self._check_unchanged(self._stream.tracker.settings)
-        with self._stream.lock, deferred_interrupts():
-            try:
-                self._stream.update(rows, weights=weights)
-            finally:  # blocks absorbed before an interrupt stay absorbed
-                self._reading = Reading(self._stream)
-        return self
+        return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:
         """Return the features of rows, shape (n, n_components).
@@ -225,76 +184,13 @@ class ExpChi2Sampler(
         """
         check_is_fitted(self)
         rows = as_estimator_rows(self, X, reset=False)
-        return self._reading.recipe.transform(rows, n_jobs=self.n_jobs)
-
-    def new_shard(self) -> Self:
-        """Return a sampler with this one's map that has seen nothing: a worker's share.
-
-        Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the
-        shards: the result is that of one pass. The map must have been planned: refused before.
-        """
-        self._check_planned()
-        return self._empty_shard()
-
-    def _empty_shard(self) -> Self:
-        shard: Self = clone(self)
-        empty = AdaptiveMap(self._stream.tracker.settings, self._reading.recipe)
-        stream = BufferedTracker(empty, self._stream.buffer.boundaries)
-        shard.__dict__.update(columns_of(self), _stream=stream, _reading=Reading(stream))
-        return shard
-
-    def merge(self, other: Self) -> Self:
-        """Absorb everything ``other`` has seen; ``other`` is untouched.
-
-        Parameters
-        ----------
-        other : ExpChi2Sampler
-            With the same parameters and a map that differs from this one's by transport alone
-            (see :meth:`new_shard`). One that has not been fitted changes nothing.
-
-        Returns
-        -------
-        ExpChi2Sampler
-            This estimator.
-        """
-        if not isinstance(other, ExpChi2Sampler):
-            raise TypeError(f"other must be an ExpChi2Sampler, got {other!r}")
-        if not hasattr(other, "_stream"):
-            return self
-        if not hasattr(self, "_stream"):
-            check_same_words(self, other)
-            with deferred_interrupts():
-                self._stream = other._stream.copy()
-                self.__dict__.update(columns_of(other))
-                self._reading = Reading(self._stream)
-            return self
-        check_same_columns(self, other)
-        # Copied first: two that merge each other must not wait for each other's lock.
-        shard = other._stream.copy()
-        with self._stream.lock, deferred_interrupts():
-            self._stream.take_over(shard)
-            self._reading = Reading(self._stream)
-        return self
+        return self._reading.feature_map.transform(rows, n_jobs=self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_stream")
+        return self._reading.feature_map.n_components
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # features have the dtype that was asked for
         return tags
-
-
-def _without_weightless(
-    rows: Rows, weights: NDArray[np.float64] | None
-) -> tuple[Rows, NDArray[np.float64] | None]:
-    """Drop rows of weight zero: they are as good as absent."""
-    if weights is None or weights.all():
-        return rows, weights
-    return rows[weights > 0.0], weights[weights > 0.0]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.lazy_solution import LazySolution
-from streamchi2.estimators.stream_learner import StreamLearner
+from streamchi2.estimators.base import StreamEstimator
+from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
-from streamchi2.statistics.buffered_tracker import BufferedTracker
 from streamchi2.statistics.moments import Moments
+from streamchi2.stream import Reading
 from streamchi2.validation import Floats, as_choice, as_features, as_positive_int
 
 
 @dataclass(frozen=True, eq=False)
-class Components:
+class PrincipalComponents:
     """Principal components of a stream, leading ones first."""
 
     mean: NDArray[np.float64]  # (d,)
@@ -30,7 +28,7 @@ class Components:
     share: NDArray[np.float64]  # (n,) of all variance
 
 
-class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLearner):
+class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEstimator):
     r"""Principal component analysis of a stream of rows, from its exact covariance.
 
     .. math:: H = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^\top = U \mathrm{diag}(d) U^\top, \qquad
@@ -114,11 +112,11 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
         StreamingPCA
             This estimator.
         """
-        return self._learn(X, sample_weight, first=True)
+        return self._learn_rows(X, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
-        return self._learn(X, sample_weight, first=not self.__sklearn_is_fitted__())
+        return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:
         """Return the rows in principal components, shape (n, m).
@@ -134,23 +132,24 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
             In float32 if ``X`` is.
         """
         found = self._found()
-        features = self._checked_features(X, first=False)
+        features = self._validated(X, first=False)
         centred = features - found.mean.astype(features.dtype)
         # Rounding the mean moves every row alike: put it right in the products, where it is small.
         moved = (found.mean.astype(features.dtype) - found.mean) @ found.pairs.vectors
         scores: Floats = centred @ found.pairs.vectors.astype(features.dtype, copy=False)
         return scores + moved.astype(features.dtype)
 
-    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return rows of principal components in the original coordinates, shape (n, d)."""
         found = self._found()
-        scores = as_features(X).astype(np.float64, copy=False)
+        scores = as_features(X)
         if scores.shape[1] != found.variance.size:
             raise ValueError(
                 f"X must have {found.variance.size} columns, one a component, got shape "
                 f"{scores.shape}"
             )
-        return scores @ found.pairs.vectors.T + found.mean
+        rows: Floats = scores @ found.pairs.vectors.T + found.mean
+        return rows.astype(scores.dtype, copy=False)
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -181,32 +180,25 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamLear
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def _learn(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        features = self._checked_features(X, first=first)
-        weights = self._checked_weights(sample_weight, features.shape[0], first=first)
-        half_life = self._checked_half_life(first=first)
+    def _check_params(self, X: Any, n_features: int, *, first: bool) -> None:
+        super()._check_params(X, n_features, first=first)
         as_choice(self.solver, ("exact", "warm"), name="solver")
-        _checked_number(self.n_components, features.shape[1])
-        stream = (
-            BufferedTracker(Moments(features.shape[1], half_life=half_life))
-            if first
-            else self._stream
-        )
-        return self._absorbed(stream, features, None, weights, first=X if first else None)
+        _checked_number(self.n_components, n_features)
 
-    def _new_solution(self, stream: BufferedTracker[Moments]) -> LazySolution[Components]:
-        number = _checked_number(self.n_components, stream.tracker.n_features)
-        start = None
-        if self.solver == "warm" and self.__sklearn_is_fitted__() and stream is self._stream:
-            known = self._solution.found()
-            start = self._start if known is None else known.pairs
-        self._start: Eigenpairs | None = start
-        return LazySolution(partial(_principal_components, stream, number, start))
+    def _found(self) -> PrincipalComponents:
+        reading = self._reading
+        number = _checked_number(self.n_components, self.n_features_in_)
+        warm = self.solver == "warm"
 
-    def _found(self) -> Components:
-        check_is_fitted(self)
-        found: Components = self._solution.get()
-        return found
+        def work() -> PrincipalComponents:
+            # The last components belong to the stream; files and pickles do not hold them.
+            last = self._stream.last_components if warm else None
+            found = _principal_components(reading, number, last)
+            self._stream.last_components = found.pairs
+            reading.forget_statistics()
+            return found
+
+        return reading.result(("components", number, warm), work)
 
 
 def _checked_number(n_components: Any, n_features: int) -> float:
@@ -229,22 +221,25 @@ def _checked_number(n_components: Any, n_features: int) -> float:
 
 
 def _principal_components(
-    stream: BufferedTracker[Moments], number: float, start: Eigenpairs | None
-) -> Components:
-    moments = stream.snapshot()
-    scatter = moments.scatter()
-    total = float(scatter.trace())
-    if isinstance(number, int):
-        pairs = leading_eigenpairs(scatter, number, start)
-    else:
-        pairs = leading_eigenpairs(scatter, moments.n_features)
-        kept = _sufficient(pairs.values, number)
-        vectors = np.ascontiguousarray(pairs.vectors[:, :kept])
-        pairs = Eigenpairs(pairs.values[:kept], vectors, vectors)
-    # Weights need not count rows: below one there is nothing to be subtracted from.
-    freedom = moments.weight - 1.0 if moments.weight > 1.0 else max(moments.weight, 1.0)
+    reading: Reading, number: float, start: Eigenpairs | None
+) -> PrincipalComponents:
+    with one_blas_thread:
+        moments = reading.statistics.feature_moments()
+        assert isinstance(moments, Moments)
+        scatter = moments.scatter()
+        total = float(scatter.trace())
+        if isinstance(number, int):
+            pairs = leading_eigenpairs(scatter, number, start)
+        else:
+            pairs = leading_eigenpairs(scatter, moments.n_features)
+            kept = _sufficient(pairs.values, number)
+            vectors = np.ascontiguousarray(pairs.vectors[:, :kept])
+            pairs = Eigenpairs(pairs.values[:kept], vectors, vectors)
+    # The scatter is per unit of weight, and weights need not count rows.
+    per_row = moments.count / moments.weight if moments.weight > 0.0 else 1.0
+    variance = pairs.values * per_row / max(moments.count - 1.0, 1.0)
     share = pairs.values / total if total > 0.0 else np.zeros_like(pairs.values)
-    return Components(moments.mean, pairs, pairs.values / freedom, share)
+    return PrincipalComponents(moments.mean, pairs, variance, share)
 
 
 def _sufficient(variances: NDArray[np.float64], share: float) -> int:

@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.linear_words import LinearLearner
+from streamchi2.estimators.linear import LinearStreamEstimator
+from streamchi2.estimators.numeric_targets import numeric_batch
 from streamchi2.sources import Batch
-from streamchi2.statistics.buffered_tracker import BufferedTracker
-from streamchi2.statistics.target_moments import TargetMoments
-from streamchi2.validation import as_numbers, refuse_huge
+from streamchi2.statistics.targets import NumericTargets
 
 
-class StreamingRidge(RegressorMixin, LinearLearner):
+class StreamingRidge(RegressorMixin, LinearStreamEstimator):
     r"""Penalised least squares on a stream of features, equal to one fit on all rows at once.
 
     .. math:: \min_{w, b} \sum_i s_i (y_i - w^\top x_i - b)^2 + \alpha \|w\|^2
@@ -73,7 +71,7 @@ class StreamingRidge(RegressorMixin, LinearLearner):
     0.517 with alpha = 0.007
     """
 
-    _flat_targets: bool
+    _targets_kind = NumericTargets
 
     def __init__(
         self,
@@ -123,57 +121,35 @@ class StreamingRidge(RegressorMixin, LinearLearner):
         -------
         ndarray of float64
         """
-        model = self._model
-        scores = model.scores(self._checked_features(X, first=False))
-        return scores[:, 0] if self._flat_targets else scores
+        model = self._model()
+        scores = model.linear.scores(self._validated(X, first=False))
+        return scores[:, 0] if self._flat else scores
+
+    @property
+    def _flat(self) -> bool:
+        known = self._stream.targets
+        assert isinstance(known, NumericTargets)
+        return known.flat
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients, shape (d,) or (t, d)."""
-        coef = self._model.coef.T
-        return coef[0] if self._flat_targets else coef
+        coef = self._model().linear.coef.T
+        return coef[0] if self._flat else coef
 
     @property
-    def intercept_(self) -> float | NDArray[np.float64]:
+    def intercept_(self) -> np.float64 | NDArray[np.float64]:
         """Intercept, a number or shape (t,)."""
-        intercept = self._model.intercept
-        return float(intercept[0]) if self._flat_targets else intercept
+        intercept = self._model().linear.intercept
+        number: np.float64 = intercept[0]
+        return number if self._flat else intercept
 
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        features = self._checked_features(X, first=first)
-        targets = as_numbers(self, y, features.shape[0])
-        refuse_huge(targets, name="y")
-        weights = self._checked_weights(sample_weight, features.shape[0], first=first)
-        half_life = self._checked_half_life(first=first)
-        flat, targets = targets.ndim == 1, targets.reshape(features.shape[0], -1)
-        stream = self._stream_for(features.shape[1], targets.shape[1], half_life, first=first)
-        if not first and (flat, targets.shape[1]) != (self._flat_targets, stream.tracker.n_targets):
-            shape = "(n,)" if self._flat_targets else f"(n, {stream.tracker.n_targets})"
-            raise ValueError(f"y must keep its shape {shape}, got {np.shape(y)}")
-        self._checked_words()
-        new = X if first else None
-        return self._absorbed(stream, features, targets, weights, first=new, _flat_targets=flat)
-
-    def _stream_for(
-        self, n_features: int, n_targets: int, half_life: float | None, *, first: bool
-    ) -> BufferedTracker[TargetMoments]:
-        if not first:
-            return self._stream
-        return BufferedTracker(TargetMoments(n_features, n_targets, half_life=half_life))
+        return self._learn_rows(X, sample_weight, numeric_batch(self, X, y), first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         batch.refuse_without_targets()
         self._learn(batch.rows, batch.targets, batch.weights, first=first)
-
-    def _words_of_stream(self) -> dict[str, Any]:
-        return {"_flat_targets": self._flat_targets}
-
-    def _merged_words(self, other: Self) -> dict[str, Any]:
-        if self._flat_targets != other._flat_targets:
-            raise StateMismatchError(
-                "targets must have the same shape to merge, got (n,) and (n, 1)"
-            )
-        return self._words_of_stream()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,15 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.known_classes import KnownClasses
-from streamchi2.estimators.linear_words import LinearLearner
+from streamchi2.estimators.linear import LinearStreamEstimator
 from streamchi2.sources import Batch
-from streamchi2.statistics.buffered_tracker import BufferedTracker
-from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_labels
 
 
-class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
+class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     r"""Penalised least squares on one-hot classes, from a stream of features.
 
     One regression a class, with targets 1 for its rows and 0 for all others; the class with the
@@ -74,7 +72,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
     0.865
     """
 
-    _known: KnownClasses
+    _targets_kind = ClassTargets
 
     def __init__(
         self,
@@ -132,35 +130,37 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
         -------
         ndarray of float64, shape (n, c) or (n,)
         """
-        scores = self._model.scores(self._checked_features(X, first=False))
+        scores = self._model().linear.scores(self._validated(X, first=False))
         if scores.shape[1] <= 2:
             return scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the highest score for each row."""
-        found = self._found()
-        assert found.classes is not None
-        scores = found.model.scores(self._checked_features(X, first=False))
-        labels: NDArray[Any] = found.classes[scores.argmax(axis=1)]
+        model = self._model()
+        assert model.classes is not None
+        scores = model.linear.scores(self._validated(X, first=False))
+        labels: NDArray[Any] = model.classes[scores.argmax(axis=1)]
         return labels
 
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels seen or declared, sorted."""
         check_is_fitted(self)
-        return self._known.labels.copy()
+        known = self._stream.targets
+        assert isinstance(known, ClassTargets)
+        return known.labels.copy()
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients of the decision function."""
-        coef = self._model.coef.T
+        coef = self._model().linear.coef.T
         return coef[1:] - coef[:1] if coef.shape[0] == 2 else coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts of the decision function."""
-        intercept = self._model.intercept
+        intercept = self._model().linear.intercept
         return intercept[1:] - intercept[:1] if intercept.size == 2 else intercept
 
     def _learn(
@@ -172,31 +172,13 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearLearner):
         *,
         first: bool,
     ) -> Self:
-        features = self._checked_features(X, first=first)
-        labels = as_labels(self, y, features.shape[0])
-        weights = self._checked_weights(sample_weight, features.shape[0], first=first)
-        half_life = self._checked_half_life(first=first)
-        known = (KnownClasses() if first else self._known).with_batch(labels, classes)
-        stream = (
-            BufferedTracker(ClassMoments(features.shape[1], half_life=half_life))
-            if first
-            else self._stream
-        )
-        self._checked_words()
-        new = X if first else None
-        return self._absorbed(stream, features, labels, weights, first=new, _known=known)
+        def labelled(known: Any, heavy: NDArray[np.bool_] | None) -> Any:
+            labels = as_labels(self, y, int(np.shape(X)[0]))
+            heard = labels if heavy is None else labels[heavy]
+            return (known or ClassTargets()).with_batch(heard, classes), with_labels(labels)
 
-    def _swap_in(self, stream: BufferedTracker[Any], words: dict[str, Any]) -> None:
-        if words["_known"].complete:
-            stream.tracker.announce(words["_known"].labels)
-        super()._swap_in(stream, words)
+        return self._learn_rows(X, sample_weight, labelled, first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         batch.refuse_without_targets()
         self._learn(batch.rows, batch.targets, None, batch.weights, first=first)
-
-    def _words_of_stream(self) -> dict[str, Any]:
-        return {"_known": self._known}
-
-    def _merged_words(self, other: Self) -> dict[str, Any]:
-        return {"_known": self._known.with_shard(other._known)}

@@ -1,7 +1,9 @@
 """Saving and loading: one file, no pickle, nothing in it that could be executed.
 
-A file holds settings as JSON and arrays as plain bytes, under a digest. Loading refuses whatever
-is foreign, damaged, too new or inconsistent with :class:`~streamchi2.errors.FormatError`.
+A file holds parameters as JSON and arrays as plain bytes, under a digest. Loading refuses whatever
+is foreign, damaged, of another format or inconsistent with
+:class:`~streamchi2.errors.FormatError`. What an object is made of is declared by its class (see
+:mod:`streamchi2.state`).
 """
 
 from __future__ import annotations
@@ -10,42 +12,52 @@ from functools import cache
 from typing import Any
 
 from streamchi2.errors import FormatError
-from streamchi2.persistence import map_records, tracker_records
+from streamchi2.estimators.classifier import ExpChi2Classifier
+from streamchi2.estimators.pca import ExpChi2PCA
+from streamchi2.estimators.regressor import ExpChi2Regressor
+from streamchi2.estimators.sampler import ExpChi2Sampler
+from streamchi2.estimators.streaming_pca import StreamingPCA
+from streamchi2.estimators.streaming_ridge import StreamingRidge
+from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.feature_map import FeatureMap
 from streamchi2.persistence.atomic_file import FilePath, read_file, replace_file
 from streamchi2.persistence.container import Key, packed, unpacked
-from streamchi2.persistence.estimator_records import ESTIMATORS
-from streamchi2.persistence.fields import Place
-from streamchi2.persistence.tree import OneOf
+from streamchi2.state import Archive, Object, Saved
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.stream import Stream
 
 __all__ = ["MAX_BYTES", "dumped", "load", "loaded", "save"]
 
 MAX_BYTES = 1 << 31  # the scatter of 23000 features
 
-_TRACKERS = (
-    tracker_records.HISTOGRAM,
-    tracker_records.RESERVOIR,
-    tracker_records.MOMENTS,
-    tracker_records.TARGET_MOMENTS,
-    tracker_records.CLASS_MOMENTS,
-    map_records.FEATURE_MAP,
-    map_records.ADAPTIVE_MAP,
-    map_records.MAPPED_MOMENTS,
+# What a file may hold.
+_CLASSES: tuple[type[Saved], ...] = (
+    ExpChi2Sampler,
+    ExpChi2PCA,
+    ExpChi2Classifier,
+    ExpChi2Regressor,
+    StreamingPCA,
+    StreamingRidge,
+    StreamingRidgeClassifier,
+    LogHistogram,
+    Reservoir,
+    FeatureMap,
+    Stream,
 )
-_ROOTS = OneOf((*ESTIMATORS, *_TRACKERS, map_records.stream_record(*_TRACKERS)))
-_RIVER = ("river.ExpChi2Sampler", "river.ExpChi2Classifier", "river.ExpChi2Regressor")
 
 
 def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
-    """Save an estimator or a tracker to a file, replacing it as a whole or not at all.
+    """Save an estimator to a file, replacing it as a whole or not at all.
 
     The file is written beside its place, forced to the disk and renamed: a crash at any instant
     leaves the old file or the new one. Other threads may go on predicting and learning.
 
     Parameters
     ----------
-    estimator : estimator or tracker of this library
+    estimator : estimator of this library, LogHistogram or FeatureMap
         Fitted or not, those for river included. ``random_state`` must be an int or None,
-        ``drift_detector`` a word or None.
+        ``drift_detector`` a text or None.
     path : str or path
         Where to.
     key : bytes, optional
@@ -60,7 +72,7 @@ def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
     Notes
     -----
     Equal states give equal bytes. A file has about 4 D^2 bytes for a learner of D features, and a
-    few kilobytes for a sampler: maps are saved by their seed and landmarks.
+    few kilobytes for a sampler: maps are saved by their seed and nodes.
 
     Examples
     --------
@@ -81,12 +93,12 @@ def load(path: FilePath, *, key: Key = None, max_bytes: int = MAX_BYTES) -> Any:
 
     Nothing in a file is ever executed, imported or opened. Checked are, in this order: size,
     magic, format number, exact length, digest, dtypes, shapes, values, and that the parts agree
-    with each other; only then is anything built.
+    with each other; only then is anything returned.
 
     Parameters
     ----------
     path : str or path
-        A file that :func:`save` has written, in this version or an earlier one.
+        A file that :func:`save` has written.
     key : bytes, optional
         The key under which it was saved.
     max_bytes : int, default=2 GiB
@@ -126,27 +138,29 @@ def loaded(data: bytes, *, key: Key = None) -> Any:
     content, arrays = unpacked(data, key=key)
     if not isinstance(content, dict) or content.keys() != {"library", "object"}:
         raise FormatError("the content must name the library and hold an object")
-    place = Place(arrays)
-    found = content["object"]
-    named = isinstance(found, dict) and found.get("class") in _RIVER
-    thing = (_with_river() if named else _ROOTS).read(found, place)
-    if place.n_used != len(arrays):
-        raise FormatError(f"{len(arrays)} arrays are stored but {place.n_used} are used")
+    archive, found = Archive(arrays), content["object"]
+    name = found.get("class") if isinstance(found, dict) else None
+    thing = _root(isinstance(name, str) and name.startswith("river.")).load(found, archive)
+    if archive.n_used != len(arrays):
+        raise FormatError(f"{len(arrays)} arrays are stored but {archive.n_used} are used")
     return thing
 
 
 def _written(estimator: Any) -> tuple[Any, Any]:
     from streamchi2 import __version__  # complete only after this module
 
-    place = Place()
+    archive = Archive()
     named = type(estimator).__module__.startswith("streamchi2.river.")
-    tree = (_with_river() if named else _ROOTS).written(estimator, place)
-    return {"library": __version__, "object": tree}, place.arrays
+    tree = _root(named).dump(estimator, archive)
+    return {"library": __version__, "object": tree}, archive.arrays
 
 
 @cache
-def _with_river() -> OneOf:
+def _root(named: bool) -> Object:
+    """Return what a file may hold; ``named`` says whether it is of river's estimators."""
+    if not named:
+        return Object(_CLASSES)
     # Importing river takes a second, which only those who use it should wait.
-    from streamchi2.persistence.river_records import RIVER_ESTIMATORS
+    from streamchi2 import river
 
-    return OneOf((*_ROOTS.records, *RIVER_ESTIMATORS))
+    return Object((river.ExpChi2Sampler, river.ExpChi2Classifier, river.ExpChi2Regressor))

@@ -30,7 +30,7 @@ from streamchi2.errors import FormatError
 Json: TypeAlias = Any
 Key: TypeAlias = bytes | None
 
-FORMAT = 1
+FORMAT = 2
 # As in PNG: a byte beyond ASCII and both kinds of line ends show what a text transfer has spoilt.
 MAGIC = b"\x89SChi2\r\n"
 MAX_HEADER = 1 << 20  # settings, not data: a few kilobytes in practice
@@ -91,10 +91,10 @@ def _checked_prelude(data: bytes, key: Key) -> int:
     if len(data) < _PRELUDE.size + _DIGEST_BYTES:
         raise FormatError(f"the file is cut short: {len(data)} bytes are no whole file")
     _, number, sealed, length, header_bytes = _PRELUDE.unpack_from(data)
-    if not 1 <= number <= FORMAT:
+    if number != FORMAT:
         raise FormatError(
-            f"format {number} is not known here, only 1 to {FORMAT}: the file was written by a "
-            "newer streamchi2, or is damaged"
+            f"format {number} is not known here, only {FORMAT}: the file was written by another "
+            "version of streamchi2, or is damaged"
         )
     if length != len(data):
         raise FormatError(f"the file must have {length} bytes, got {len(data)}: cut or damaged")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from math import log, sqrt
+from typing import Any, ClassVar, Self
+
+from streamchi2.state import Bool, Int, Kind, Saved, TupleOf, require
 
 CLOCK = 32  # rows between two looks
 MAX_BUCKETS = 5  # of each size, as in the paper
 _DELTA = 0.002  # chance of a false alarm, as river chooses it
 _SHORTEST = 5  # rows either part must have
 _GRACE = 10  # rows before the first look
+_MOST_LEVELS = 63  # of buckets of 2^j rows
 
 
-class Adwin:
+class Adwin(Saved):
     r"""A drift detector for errors that are 0 or 1, whose whole state is a few dozen counts.
 
     The window is kept as buckets of 1, 2, 4, ... rows, five or six of a size. Every 32 rows it is
@@ -40,10 +44,36 @@ class Adwin:
     223
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "drift_detected": Bool(),
+        "n_rows": Int(),
+        "counts": TupleOf(TupleOf(Int())),
+    }
+
     def __init__(self) -> None:
         self.drift_detected = False
         self.n_rows = 0
         self.counts: list[list[int]] = [[]]  # errors per bucket, oldest first; level j: 2^j rows
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the window."""
+        window = cls()
+        counts = [list(buckets) for buckets in state["counts"]]
+        window.__dict__.update(state, counts=counts)
+        return window
+
+    def validate(self) -> None:
+        """Require buckets that hold as many rows as the window, and no more errors than rows."""
+        require(1 <= len(self.counts) <= _MOST_LEVELS, "a window has at least one size of buckets")
+        few = all(len(buckets) <= MAX_BUCKETS for buckets in self.counts)
+        require(few, "too many buckets of a size")
+        sizes = [1 << level for level in range(len(self.counts))]
+        pairs = list(zip(sizes, self.counts, strict=True))
+        n_rows = sum(size * len(buckets) for size, buckets in pairs)
+        require(n_rows == self.n_rows, f"the buckets hold {n_rows} rows")
+        fits = all(count <= size for size, buckets in pairs for count in buckets)
+        require(fits, "more errors than rows in a bucket")
 
     def update(self, error: bool) -> None:
         """Take in one error, and look for a change where that is due."""

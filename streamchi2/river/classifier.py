@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
+from scipy.special import softmax
 
-from streamchi2.feature_map import FeatureMap
-from streamchi2.river.drift import DriftEvent
-from streamchi2.river.learner import LearnerWords
-from streamchi2.river.model_stream import ModelStream
-from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.validation import as_positive_float
+from streamchi2.model import FittedModel
+from streamchi2.river.base import NamedStreamModel
+from streamchi2.state import require
+from streamchi2.statistics.row_buffer import Block
+from streamchi2.statistics.targets import ClassTargets
+from streamchi2.stream import Stream
+from streamchi2.validation import Floats, as_positive_float
 
 
-class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
+class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     r"""Kernel ridge classification with the exp-chi2 kernel, at linear cost and constant memory.
 
     Rows become features of the kernel (see :class:`ExpChi2Sampler`), least squares on one-hot
@@ -27,7 +30,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
 
     Labels may appear at any time; one that came after the last solution has probability zero until
-    the next. Probabilities are a softmax of the scores, its inverse_temperature fitted to scores of rows
+    the next. Probabilities are a softmax of the scores, its inverse temperature fitted to scores of rows
     that were left out.
 
     Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same model, bit for
@@ -40,7 +43,15 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         landmarks up to eight times that for the first 2D.
     alpha
         Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
-    beta, dof, series, n_terms, basis, n_buckets, adapt, dtype, seed
+    penalty, l1_ratio
+        What is penalised: "ridge", "lasso" or "elastic_net", and its share of absolute values.
+        The last two, and ``n_pca``, make every solution some ten times as dear.
+    n_pca
+        Learn inside that many principal components of the features, or as many as hold this share
+        of their variance; None keeps all features.
+    calibrate
+        "quantile" shifts the scores of each class so that the same share of its rows exceeds zero.
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt, dtype, seed
         As in :class:`ExpChi2Sampler`.
     half_life
         Rows after which everything learnt counts half; None remembers everything.
@@ -50,7 +61,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         its usual words, and is the only one that :func:`streamchi2.save` can write.
     drift_memory
         What the past counts, from the next refresh on, when the detector has found a change. The
-        landmarks k are then estimated again too.
+        nodes k are then estimated again too.
 
     Attributes
     ----------
@@ -58,7 +69,7 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         Changes found: at which row, from which row on the past was faded, and how much.
     alpha_
         The penalty in force.
-    k_, beta_, transports_, n_rows_
+    k_, beta_, transports_, n_samples_seen_
         As in :class:`ExpChi2Sampler`.
 
     References
@@ -74,15 +85,22 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     Accuracy: 90.63%
     """
 
+    _targets_kind = ClassTargets
+
     def __init__(
         self,
         n_components: int = 1024,
         alpha: float | str = "gcv",
+        penalty: str = "ridge",
+        l1_ratio: float = 0.5,
+        n_pca: float | None = None,
+        calibrate: str | None = None,
         beta: float | str = "auto",
         dof: float = 2.0,
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_buckets: int | str = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -93,11 +111,16 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.n_pca = n_pca
+        self.calibrate = calibrate
         self.beta = beta
         self.dof = dof
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
+        self.landmarks = landmarks
         self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
@@ -106,10 +129,6 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
         self.dtype = dtype
         self.seed = seed
         self._start()
-
-    def _start(self) -> None:
-        super()._start()
-        self._labels: dict[Any, None] = {}  # seen, in order of appearance
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -129,22 +148,14 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
-    @property
-    def drift_events_(self) -> tuple[DriftEvent, ...]:
-        """Changes that the drift detector found, and what was done."""
-        return () if self._stream is None else self._stream.events
-
-    def _new_stream(self, recipe: FeatureMap | None = None) -> ModelStream:
+    def _new_stream(self) -> Stream:
         memory = as_positive_float(self.drift_memory, name="drift_memory")
         if memory > 1.0:
             raise ValueError(f"drift_memory must be above 0 and at most 1, got {memory!r}")
-        return ModelStream(
-            self._settings(),
-            labels=True,
-            detector=self.drift_detector,
-            memory=memory,
-            recipe=recipe,
-        )
+        return super()._new_stream()
+
+    def _no_targets(self) -> ClassTargets:
+        return ClassTargets()
 
     def _checked_target(self, y: Any) -> Any:
         label = y.item() if isinstance(y, np.generic) else y
@@ -154,61 +165,80 @@ class ExpChi2Classifier(LearnerWords, base.MiniBatchClassifier):
             return label
         if isinstance(label, float) and np.isfinite(label):
             return label
-        raise TypeError(f"y must be a word, a boolean or a finite number, got {y!r}")
+        raise TypeError(f"y must be a text, a boolean or a finite number, got {y!r}")
 
-    def _refuse_mixture(self, targets: list[Any]) -> None:
-        known = next(iter(self._labels), targets[0] if targets else None)
+    def _known_targets(self, stream: Stream, targets: Sequence[Any]) -> ClassTargets:
+        known = stream.targets
+        assert isinstance(known, ClassTargets)
         for target in targets:
-            if isinstance(target, str) != isinstance(known, str):
-                raise TypeError(f"y must hold labels of one kind, got {target!r} after {known!r}")
+            if target not in known.label_set:
+                known = known.with_batch(np.array([target]))
+        return known
 
-    def _remember(self, targets: list[Any]) -> None:
-        self._labels.update(dict.fromkeys(targets))
+    def _errors(self, model: FittedModel, block: Block, features: Floats) -> NDArray[np.bool_]:
+        assert block.targets is not None
+        guesses = [self._label(model, model.scores_of_row(row)) for row in features]
+        wrong: NDArray[np.bool_] = np.array(guesses) != block.targets["label"]
+        return wrong
 
-    def merge(self, other: Any) -> None:
-        """Absorb everything ``other`` has learnt; see :meth:`MapWords.merge`."""
-        if type(other) is type(self):
-            self._refuse_mixture(list(other._labels))
-        with deferred_warnings():
-            super().merge(other)
-            self._remember(list(other._labels))
+    def _label(self, model: FittedModel, scores: NDArray[np.float64]) -> Any:
+        return model.labels[int(self._shifted(model, scores).argmax())]
+
+    def _probabilities(self, scores: NDArray[np.float64]) -> dict[Any, float]:
+        """Return a probability for each label seen, from the scores of those in the model."""
+        model = self._schedule.model
+        assert model is not None
+        assert model.calibration is not None
+        shares = softmax(model.calibration.inverse_temperature * scores)
+        known = dict(zip(model.labels, shares.tolist(), strict=True))
+        assert self._stream is not None
+        assert isinstance(self._stream.targets, ClassTargets)
+        return {label: known.get(label, 0.0) for label in self._stream.targets.labels.tolist()}
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a probability for each label seen, or an empty dict before the first."""
-        model = self._model()
+        model = self._schedule.model
         if model is None:
-            self._named.read(x)  # refuses what learning would refuse
+            self._reader.read(x)  # refuses what learning would refuse
             return {}
-        known = model.probabilities(self._scores_one(model, x))
-        return {label: known.get(label, 0.0) for label in self._labels}
+        return self._probabilities(self._scores_one(model, x))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """Return the label with the highest score, or None before the first label."""
-        model = self._model()
+        model = self._schedule.model
         if model is None:
-            self._named.read(x)
+            self._reader.read(x)
             return None
-        return model.label(self._scores_one(model, x))
+        return model.labels[int(self._scores_one(model, x).argmax())]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame of probabilities of the same kind and index, one column a label.
 
         Columns are the labels themselves in pandas, their text elsewhere.
         """
-        frame, model = into_frame(X), self._model()
+        frame, model = into_frame(X), self._schedule.model
         if model is None:
             return to_native_frame(np.empty((len(frame), 0)), columns=[], like=frame)
-        known = [model.probabilities(scores) for scores in self._scores_many(model, frame)]
+        rows = [self._probabilities(scores) for scores in self._scores_many(model, frame)]
+        assert self._stream is not None
+        assert isinstance(self._stream.targets, ClassTargets)
+        labels = self._stream.targets.labels.tolist()
         columns = {
-            label: np.array([row.get(label, 0.0) for row in known], dtype=np.float64)
-            for label in self._labels
+            label: np.array([row[label] for row in rows], dtype=np.float64) for label in labels
         }
         return to_native_frame(columns, like=frame)
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of labels of the same kind and index; None before the first label."""
-        frame, model = into_frame(X), self._model()
+        frame, model = into_frame(X), self._schedule.model
         guesses: list[Any] = [None] * len(frame)
         if model is not None:
-            guesses = [model.label(scores) for scores in self._scores_many(model, frame)]
+            found = self._scores_many(model, frame)
+            guesses = [model.labels[int(scores.argmax())] for scores in found]
         return to_native_series(guesses, name=self._target_name, like=frame)
+
+    def _check_model(self, model: FittedModel, stream: Stream) -> None:
+        require(model.classes is not None, "a classifier has labels")
+        assert isinstance(stream.targets, ClassTargets)
+        assert model.classes is not None
+        stream.targets.check_known(model.classes)

@@ -1,4 +1,4 @@
-"""Rows with names at the door: dicts and frames to columns and values, checked once.
+"""Validation of rows with names: dicts and frames to columns and values.
 
 Every key is given a column of its own among 2^62 by a digest of its name, equal in every process,
 so that keys may come and go in any order: a missing key and a zero are the same row.
@@ -9,29 +9,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import to_numpy
-from scipy import sparse
 
 from streamchi2.bases.hash_buckets import column_of_name
+from streamchi2.statistics.row_buffer import Row
 
-WIDTH = 2**62  # of the matrix in which every possible key has a column
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
-
-
-class Row(NamedTuple):
-    """One row: columns in ascending order and their values, zeros included."""
-
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
-
-    def without_zeros(self) -> Row:
-        """Return the row as it is stored."""
-        kept = self.values != 0.0
-        return self if kept.all() else Row(self.columns[kept], self.values[kept])
 
 
 class DictReader:
@@ -136,20 +123,6 @@ def frame_rows(frame: Any) -> list[Row]:
     return [Row(row_columns.copy(), row_values.copy()) for row_columns, row_values in parts][
         : values.shape[0]
     ]
-
-
-def as_matrix(rows: list[Row]) -> sparse.csr_array:
-    """Return rows without zeros as one sparse matrix of width 2^62.
-
-    >>> as_matrix([Row(np.array([5, 9]), np.array([0.5, 0.25]))]).shape[1] == 2**62
-    True
-    """
-    ends = np.cumsum([0] + [row.columns.size for row in rows], dtype=np.int64)
-    if not rows:
-        return sparse.csr_array((0, WIDTH))
-    values = np.concatenate([row.values for row in rows])
-    columns = np.concatenate([row.columns for row in rows])
-    return sparse.csr_array((values, columns, ends), shape=(len(rows), WIDTH))
 
 
 def _refuse_other_than_numbers(x: Mapping[Hashable, Any]) -> None:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
 from streamchi2.river.adwin import Adwin
+from streamchi2.state import Float, Int, Kind, SavedValue
 
 
-class DriftEvent(NamedTuple):
+@dataclass(frozen=True)
+class DriftEvent(SavedValue):
     """A change that was found: at which row, where it was acted upon, and what was done."""
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "found_at": Int(1),
+        "acted_at": Int(1),
+        "memory": Float(0.0),
+    }
+
     found_at: int  # number of rows up to and with the one whose error raised the alarm
-    acted_at: int  # the next refresh
+    acted_at: int  # where the model was next solved
     memory: float  # what the past counts since then
 
 

@@ -6,17 +6,20 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, to_native_series
 
-from streamchi2.feature_map import FeatureMap
-from streamchi2.river.learner import LearnerWords
-from streamchi2.river.model_stream import ModelStream
+from streamchi2.model import FittedModel
+from streamchi2.river.base import NamedStreamModel
+from streamchi2.state import require
+from streamchi2.statistics.targets import NumericTargets
+from streamchi2.stream import Stream
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
 
-class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
+class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     r"""Kernel ridge regression with the exp-chi2 kernel, at linear cost and constant memory.
 
     .. math:: \min_w \sum_i (y_i - w^\top z(x_i) - b)^2 + \alpha \lVert w \rVert^2
@@ -31,7 +34,9 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
         landmarks up to eight times that for the first 2D.
     alpha
         Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
-    beta, dof, series, n_terms, basis, n_buckets, adapt, dtype, seed
+    penalty, l1_ratio, n_pca
+        As in :class:`ExpChi2Classifier`.
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt, dtype, seed
         As in :class:`ExpChi2Sampler`.
     half_life
         Rows after which everything learnt counts half; None remembers everything.
@@ -40,7 +45,7 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
     ----------
     alpha_
         The penalty in force.
-    k_, beta_, transports_, n_rows_
+    k_, beta_, transports_, n_samples_seen_
         As in :class:`ExpChi2Sampler`.
 
     References
@@ -59,15 +64,21 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
     R2: 0.760474
     """
 
+    _targets_kind = NumericTargets
+
     def __init__(
         self,
         n_components: int = 1024,
         alpha: float | str = "gcv",
+        penalty: str = "ridge",
+        l1_ratio: float = 0.5,
+        n_pca: float | None = None,
         beta: float | str = "auto",
         dof: float = 2.0,
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_buckets: int | str = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -76,11 +87,15 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.n_pca = n_pca
         self.beta = beta
         self.dof = dof
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
+        self.landmarks = landmarks
         self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
@@ -95,8 +110,8 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
         yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
         yield {"n_components": 40, "basis": "landmarks", "half_life": 99.0}
 
-    def _new_stream(self, recipe: FeatureMap | None = None) -> ModelStream:
-        return ModelStream(self._settings(), labels=False, recipe=recipe)
+    def _no_targets(self) -> NumericTargets:
+        return NumericTargets(1, flat=True)
 
     def _checked_target(self, y: Any) -> float:
         if not isinstance(y, int | float | np.number | np.bool_):
@@ -105,18 +120,25 @@ class ExpChi2Regressor(LearnerWords, base.MiniBatchRegressor):
             raise ValueError(f"y must be finite and below {_HUGE} in size, got {y!r}")
         return float(y)
 
+    def _as_target(self, target: Any) -> NDArray[np.float64]:
+        return np.array([target])
+
     def predict_one(self, x: dict[Hashable, Any]) -> float:
         """Return the predicted target; 0.0 before the first row."""
-        model = self._model()
+        model = self._schedule.model
         if model is None:
-            self._named.read(x)  # refuses what learning would refuse
+            self._reader.read(x)  # refuses what learning would refuse
             return 0.0
         return float(self._scores_one(model, x)[0])
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of predictions of the same kind and index as ``X``."""
-        frame, model = into_frame(X), self._model()
+        frame, model = into_frame(X), self._schedule.model
         values = np.zeros(len(frame))
         if model is not None:
             values = np.array([scores[0] for scores in self._scores_many(model, frame)])
         return to_native_series(values, name=self._target_name, like=frame)
+
+    def _check_model(self, model: FittedModel, stream: Stream) -> None:
+        require(model.classes is None, "a regressor has no labels")
+        require(model.linear.intercept.size == 1, "there must be one output")

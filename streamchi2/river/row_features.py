@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.bases import OrthogonalBasis
 from streamchi2.feature_map import FeatureMap
-from streamchi2.river.dict_rows import Row, as_matrix
+from streamchi2.statistics.row_buffer import Row, as_matrix
 from streamchi2.validation import Floats
+
+
+class _Known(NamedTuple):
+    """The last row, its features, and where its columns belong; replaced as a whole."""
+
+    feature_map: FeatureMap
+    row: Row
+    features: Floats
+    places: tuple[tuple[Any, NDArray[np.int32], NDArray[np.int8]], ...]
 
 
 class RowFeatures:
@@ -18,41 +26,61 @@ class RowFeatures:
 
     A pipeline transforms each event twice, to predict and to learn, and a stream tends to repeat
     its keys: neither need be worked out again. Rows are compared by value, so that a dict changed
-    in place is another row. Nothing of this is state: pickles leave it out.
+    in place is another row. Nothing of this is state: pickles leave it out. One assignment
+    replaces all of it, so that threads that only predict may share an estimator.
     """
 
     def __init__(self) -> None:
-        self._recipe: FeatureMap | None = None
-        self._row: Row | None = None
-        self._features: Floats | None = None
-        self._places: tuple[NDArray[np.int32], NDArray[np.int8]] | None = None
+        self._known: _Known | None = None
 
-    def of(self, recipe: FeatureMap, row: Row) -> Floats:
+    def of(self, feature_map: FeatureMap, row: Row) -> Floats:
         """Return the features of a row, shape (D,), not to be written to."""
-        before = self._row if recipe is self._recipe else None
-        if before is not None and self._features is not None and _same(before, row):
-            return self._features
-        assert recipe.buckets is not None
-        if before is None or self._places is None or before.columns is not row.columns:
-            self._places = recipe.buckets.places(row.columns, recipe.series.n_terms)
-        self._features = recipe.transform_row(row.values, *self._places)
-        self._recipe, self._row = recipe, row
-        return self._features
+        known = self._known
+        if known is not None and known.feature_map is not feature_map:
+            known = None
+        if known is not None and _same(known.row, row):
+            return known.features
+        if known is not None and known.row.columns is row.columns:
+            places = known.places
+        else:
+            places = _places(feature_map, row)
+        parts = [
+            block.transform_row(row.values[own], buckets, signs)
+            for block, (own, buckets, signs) in zip(feature_map.blocks, places, strict=True)
+        ]
+        features: Floats = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        self._known = _Known(feature_map, row, features, places)
+        return features
 
     def __getstate__(self) -> dict[str, Any]:
         return RowFeatures().__dict__
 
 
-def features_of(recipe: FeatureMap, rows: list[Row]) -> Floats:
+def _places(feature_map: FeatureMap, row: Row) -> Any:
+    """Return for each block which values it reads, and their buckets and signs."""
+    places = []
+    for number, block in enumerate(feature_map.blocks):
+        assert block.buckets is not None
+        own: Any = slice(None)
+        columns = row.columns
+        if feature_map.columns is not None:
+            read = feature_map.columns[number]
+            own = (columns >= read[0]) & (columns <= read[-1])
+            columns = columns[own] - read[0]
+        places.append((own, *block.buckets.assign(columns, block.series.n_terms)))
+    return tuple(places)
+
+
+def features_of(feature_map: FeatureMap, rows: list[Row]) -> Floats:
     """Return the features of many rows, shape (n, D), as those of each alone would be.
 
     Cosine transforms give the same bits for one row and for many. Matrix products of float32, which
     the other bases are made of, do not, so those are taken row by row.
     """
-    if isinstance(recipe.basis, OrthogonalBasis):
-        return recipe.transform(as_matrix(rows))
+    if feature_map.is_rowwise:
+        return feature_map.transform(as_matrix(rows))
     one = RowFeatures()
-    return np.array([one.of(recipe, row) for row in rows])
+    return np.array([one.of(feature_map, row) for row in rows])
 
 
 def _same(left: Row, right: Row) -> bool:

@@ -11,21 +11,20 @@ from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
 from streamchi2.feature_map import FeatureMap
-from streamchi2.river.dict_rows import Row, frame_rows
-from streamchi2.river.map_stream import MapStream
+from streamchi2.river.base import NamedStreamEstimator
+from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.row_features import features_of
-from streamchi2.river.words import MapWords
-from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.statistics.row_buffer import Row
 from streamchi2.validation import Floats
 
 
-class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
+class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     r"""Random Fourier features of the exp-chi2 kernel, for any model that follows in a pipeline.
 
     .. math:: z(x)^\top z(y) \approx k(x, y) = \exp(-\beta\,\chi^2(x, y))
 
     Keys may come and go: each has a place of its own by name, and a missing key is a zero. The
-    first 64 rows set ``beta`` and the landmarks k of the series; k is estimated again at rows 256,
+    first 64 rows set ``beta`` and the nodes k of the series; k is estimated again at rows 256,
     1024, 4096, ... where that pays, and the new coordinates are rotated onto the old ones, so that
     the model behind stays valid.
 
@@ -48,9 +47,11 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     basis
         Which frequencies: "orthogonal", "gaussian" or "cosine"; or features that know the data,
         "subspace" and "landmarks", as in :class:`streamchi2.ExpChi2Sampler`. These are planned on
-        the first D and 2D rows. Until then the rows there are serve, and features change at rows
+        the first D and 2D rows; "additive" keeps the coordinates themselves. Until then the rows there are serve, and features change at rows
         1, 4, 16, 64, ...: a model that follows in a pipeline has to begin again at each of these,
         while the classifier and the regressor learn the kept rows again.
+    landmarks
+        Rows to use with ``basis="landmarks"``, a list of dicts, in place of drawn ones.
     n_buckets
         Inputs into which the coordinates of all keys are folded by signed hashing. "auto" is
         twice ``n_components`` and at least 1024.
@@ -66,12 +67,12 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
     Attributes
     ----------
     k_
-        Landmarks of the direct series now in use.
+        Nodes of the direct series now in use.
     beta_
         Inverse scale of the kernel.
     transports_
         Re-estimations of k: position in the stream, and how far the coordinates moved.
-    n_rows_
+    n_samples_seen_
         Number of rows learnt from.
 
     References
@@ -96,6 +97,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         series: str = "direct",
         n_terms: int | str = "auto",
         basis: str = "orthogonal",
+        landmarks: Any = None,
         n_buckets: int | str = "auto",
         adapt: bool = True,
         half_life: float | None = None,
@@ -108,6 +110,7 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         self.series = series
         self.n_terms = n_terms
         self.basis = basis
+        self.landmarks = landmarks
         self.n_buckets = n_buckets
         self.adapt = adapt
         self.half_life = half_life
@@ -122,9 +125,6 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_buckets": 128}
         yield {"n_components": 20, "basis": "landmarks", "n_buckets": 128}
 
-    def _new_stream(self, recipe: FeatureMap | None = None) -> MapStream:
-        return MapStream(self._settings(), recipe)
-
     def learn_one(self, x: dict[Hashable, Any]) -> None:
         """Let the map learn from one row.
 
@@ -133,11 +133,8 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         x
             Features by name, finite and non-negative.
         """
-        row = self._named.read(x).without_zeros()
-        stream = self._open_stream()
-        with deferred_warnings():
-            stream.push(row)
-            self._stream = stream
+        row = self._reader.read(x).without_zeros()
+        self._add(self._open_stream(), row, None, 1.0)
 
     def learn_many(self, X: Any) -> None:
         """Let the map learn from the rows of a frame, as if they came one by one.
@@ -149,19 +146,17 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         """
         rows = frame_rows(into_frame(X))
         stream = self._open_stream()
-        with deferred_warnings():
-            for row in rows:
-                stream.push(row)
-            self._stream = stream
+        for row in rows:
+            self._add(stream, row, None, 1.0)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return D features named "chi2_0", "chi2_1", ...; nothing is learnt.
 
         Before anything has been learnt the row itself stands for the stream.
         """
-        row = self._named.read(x)
-        features = self._featuriser.of(self._present_map(row), row)
-        return dict(zip(feature_names(self.n_components), features.tolist(), strict=True))
+        row = self._reader.read(x)
+        features = self._row_features.of(self._map_for(row), row)
+        return dict(zip(feature_names(features.size), features.tolist(), strict=True))
 
     def transform_many(self, X: Any) -> Any:
         """Return the features of a frame's rows, in a frame of the same kind and index."""
@@ -169,12 +164,15 @@ class ExpChi2Sampler(MapWords, base.MiniBatchTransformer):
         rows = frame_rows(frame)
         features: Floats = np.empty((0, self.n_components))
         if rows:
-            features = features_of(self._present_map(rows[0]), rows)
-        return to_native_frame(features, columns=feature_names(self.n_components), like=frame)
+            features = features_of(self._map_for(rows[0]), rows)
+        return to_native_frame(features, columns=feature_names(features.shape[1]), like=frame)
 
-    def _present_map(self, row: Row) -> FeatureMap:
-        stream: MapStream = self._open_stream()
-        return stream.recipe or stream.drawn_up([row.without_zeros()])
+    def _map_for(self, row: Row) -> FeatureMap:
+        if self._stream is not None:
+            return self._present_map()
+        alone = self._new_stream()
+        alone.append(row.without_zeros(), None, 1.0)
+        return alone.reading().feature_map
 
 
 @lru_cache(maxsize=16)

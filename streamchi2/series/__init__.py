@@ -9,10 +9,12 @@ from streamchi2.series.parameters import (
     zolotarev_parameters,
 )
 from streamchi2.series.predicted_error import PredictedError, predicted_error
+from streamchi2.series.registry import SERIES
 from streamchi2.series.series import Series
 from streamchi2.series.vedaldi_zisserman import VZSeries
 
 __all__ = [
+    "SERIES",
     "ChebyshevSeries",
     "DirectSeries",
     "PredictedError",

@@ -1,23 +1,26 @@
-"""The direct series: geometric convergence, with landmarks k chosen to suit the data."""
+"""The direct series: geometric convergence, with nodes k chosen to suit the data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
 from streamchi2.series.series import Series, checked_range, room_for
+from streamchi2.state import Float, Kind, TupleOf
+from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import Floats
 
-_GRID_POINTS_PER_LANDMARK = 64
+_GRID_POINTS_PER_NODE = 64
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class DirectSeries(Series):
-    r"""The series of Li, Lebanon and Sminchisescu with landmarks :math:`k_1, \dots, k_N`.
+    r"""The series of Li, Lebanon and Sminchisescu with nodes :math:`k_1, \dots, k_N`.
 
     .. math::
 
@@ -25,14 +28,14 @@ class DirectSeries(Series):
         \frac{2xy}{x+y} - c(x)^\top c(y) = G(x)\,G(y)\,\frac{2xy}{x+y}
 
     with :math:`G(x) = \prod_p (x-k_p)/(x+k_p)`. It is the Newton (Cholesky) basis of the
-    harmonic kernel on the landmarks: exact wherever x or y is one of them.
+    harmonic kernel on the nodes: exact wherever x or y is one of them.
 
-    Law: the kernel does not depend on the order of the landmarks.
+    Law: the kernel does not depend on the order of the nodes.
 
     Parameters
     ----------
     k : array-like, shape (N,)
-        Landmarks, positive and finite; repetitions are allowed.
+        Nodes, positive and finite; repetitions are allowed.
 
     References
     ----------
@@ -48,25 +51,56 @@ class DirectSeries(Series):
     0.4136, exactly 0.4333
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {"k": TupleOf(Float(0.0))}
+
     k: tuple[float, ...]
 
     def __init__(self, k: ArrayLike) -> None:
-        landmarks = np.asarray(k)
-        if landmarks.dtype.kind not in "iuf":
-            raise TypeError(f"k must hold numbers, got dtype {landmarks.dtype}")
-        if landmarks.ndim != 1 or landmarks.size == 0:
+        nodes = np.asarray(k)
+        if nodes.dtype.kind not in "iuf":
+            raise TypeError(f"k must hold numbers, got dtype {nodes.dtype}")
+        if nodes.ndim != 1 or nodes.size == 0:
             raise ValueError(
-                f"k must be a flat array of at least one landmark, got shape {landmarks.shape}"
+                f"k must be a flat array of at least one node, got shape {nodes.shape}"
             )
-        wrong = np.flatnonzero(~((landmarks > 0) & np.isfinite(landmarks)))
+        wrong = np.flatnonzero(~((nodes > 0) & np.isfinite(nodes)))
         if wrong.size:
             raise ValueError(
-                f"k must be positive and finite, got {landmarks[wrong[0]]} at position {wrong[0]}"
+                f"k must be positive and finite, got {nodes[wrong[0]]} at position {wrong[0]}"
             )
-        object.__setattr__(self, "k", tuple(float(landmark) for landmark in landmarks))
+        object.__setattr__(self, "k", tuple(float(node) for node in nodes))
+
+    # Choosing nodes needs the predicted error of a series, hence the imports inside.
+
+    @classmethod
+    def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
+        """Return the series with refined nodes."""
+        from streamchi2.series.parameters import refined_parameters
+
+        return cls(refined_parameters(histogram, n_terms))
+
+    @classmethod
+    def enough(
+        cls, histogram: LogHistogram, *, n_components: int, beta: float, values_per_row: float
+    ) -> Self:
+        """Return the series with as few nodes as the features that follow can notice."""
+        from streamchi2.series.parameters import enough_parameters
+
+        return cls(
+            enough_parameters(
+                histogram, n_components=n_components, beta=beta, values_per_row=values_per_row
+            )
+        )
+
+    @classmethod
+    def for_range(cls, low: float, high: float, n_terms: int) -> Self:
+        """Return the series with the nodes of least worst error over a range."""
+        from streamchi2.series.parameters import zolotarev_parameters
+
+        return cls(zolotarev_parameters(low, high, n_terms))
 
     def __repr__(self) -> str:
-        return f"DirectSeries([{', '.join(f'{landmark:.6g}' for landmark in self.k)}])"
+        return f"DirectSeries([{', '.join(f'{node:.6g}' for node in self.k)}])"
 
     @property
     def n_terms(self) -> int:  # type: ignore[override]
@@ -101,8 +135,8 @@ class DirectSeries(Series):
         """
         halves = np.asarray(values, dtype=np.float64) / 2  # whose sum cannot overflow
         product = np.ones_like(halves)
-        for landmark in self.k:
-            product *= (halves - landmark / 2) / (halves + landmark / 2)
+        for node in self.k:
+            product *= (halves - node / 2) / (halves + node / 2)
         return product
 
     def error_bound(self, low: float, high: float) -> float:
@@ -119,8 +153,8 @@ class DirectSeries(Series):
             value = np.exp(log_value)
             return value * self.residual(value) ** 2
 
-        # Between neighbouring landmarks there is one peak; a grid finds it, a search refines it.
-        n_points = _GRID_POINTS_PER_LANDMARK * (self.n_terms + 1)
+        # Between neighbouring nodes there is one peak; a grid finds it, a search refines it.
+        n_points = _GRID_POINTS_PER_NODE * (self.n_terms + 1)
         grid = np.linspace(np.log(low), np.log(high), n_points)
         heights = diagonal_error(grid)
         top = int(np.argmax(heights))
@@ -137,8 +171,8 @@ class DirectSeries(Series):
 def _halves_and_factors(
     k: tuple[float, ...], dtype: np.dtype[np.floating]
 ) -> list[tuple[np.floating, np.floating]]:
-    """Return k/2 and 2 sqrt(k) for each landmark, in the dtype of the values."""
-    # A landmark outside the range of float32 moves to its end rather than to 0 or infinity.
+    """Return k/2 and 2 sqrt(k) for each node, in the dtype of the values."""
+    # A node outside the range of float32 moves to its end rather than to 0 or infinity.
     limits = np.finfo(dtype)
-    landmarks = np.clip(k, 4 * limits.tiny, limits.max / 4).astype(dtype)
-    return [(landmark / 2, 2 * np.sqrt(landmark)) for landmark in landmarks]
+    nodes = np.clip(k, 4 * limits.tiny, limits.max / 4).astype(dtype)
+    return [(node / 2, 2 * np.sqrt(node)) for node in nodes]

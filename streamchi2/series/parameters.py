@@ -1,4 +1,4 @@
-"""Choosing the landmarks k of the direct series: greedily, by closed form, or by descent."""
+"""Choosing the nodes k of the direct series: greedily, by closed form, or by descent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TERMS = 16  # beyond, float32 coordinates carry no further information
 
 
 def greedy_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.float64]:
-    r"""Choose landmarks one by one, each where the weighted error is largest.
+    r"""Choose nodes one by one, each where the weighted error is largest.
 
     .. math:: k_{N+1} = \arg\max_x \Bigl| h(x)\,\frac{x}{x+b} \prod_{p \le N}
               \frac{x-k_p}{x+k_p} \Bigr|
@@ -30,12 +30,12 @@ def greedy_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.float
     histogram : LogHistogram
         Non-zero input values.
     n_terms : int
-        Number of landmarks.
+        Number of nodes.
 
     Returns
     -------
     ndarray, shape (n_terms,)
-        Landmarks in the order in which they were chosen.
+        Nodes in the order in which they were chosen.
 
     References
     ----------
@@ -61,25 +61,25 @@ def greedy_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.float
 
 
 def zolotarev_parameters(low: float, high: float, n_terms: int) -> NDArray[np.float64]:
-    r"""Landmarks with the smallest possible :math:`\max|G|` on [low, high]; no data needed.
+    r"""Nodes with the smallest possible :math:`\max|G|` on [low, high]; no data needed.
 
     .. math:: k_j = b\,\mathrm{dn}\Bigl(\frac{(2j-1)K(m)}{2N} \Bigm| m\Bigr), \qquad
               m = 1 - (a/b)^2
 
     solves Zolotarev's third problem: abs(G) then rises to the same height N + 1 times, between
-    the landmarks and at both ends. These are also the optimal shifts of the ADI iteration.
+    the nodes and at both ends. These are also the optimal shifts of the ADI iteration.
 
     Parameters
     ----------
     low, high : float
         Ends a and b of the range of non-zero values.
     n_terms : int
-        Number of landmarks N.
+        Number of nodes N.
 
     Returns
     -------
     ndarray, shape (n_terms,)
-        Landmarks in falling order.
+        Nodes in falling order.
 
     References
     ----------
@@ -105,7 +105,7 @@ def zolotarev_parameters(low: float, high: float, n_terms: int) -> NDArray[np.fl
 
 
 def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.float64]:
-    r"""Landmarks of least predicted rms error under a histogram.
+    r"""Nodes of least predicted rms error under a histogram.
 
     Minimises :math:`\log\,g^\top M g`, :math:`g = h\,G^2`, :math:`M = (2xy/(x+y))^2`, over
     log k with L-BFGS and the analytic gradient, from the greedy and from the Zolotarev start,
@@ -116,12 +116,12 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
     histogram : LogHistogram
         Non-zero input values.
     n_terms : int
-        Number of landmarks.
+        Number of nodes.
 
     Returns
     -------
     ndarray, shape (n_terms,)
-        Landmarks in falling order.
+        Nodes in falling order.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
     """
     n_terms = as_positive_int(n_terms, name="n_terms")
     centres, shares = bins_and_shares(histogram)
-    # Landmarks are sought in units of the largest value, which keeps squares in range.
+    # Nodes are sought in units of the largest value, which keeps squares in range.
     scale = centres[-1]
     problem = _LogError(centres / scale, shares)
     starts = [
@@ -159,7 +159,7 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
 def enough_parameters(
     histogram: LogHistogram, *, n_components: int, beta: float, values_per_row: float
 ) -> NDArray[np.float64]:
-    r"""Refined landmarks, as few as the random features that they feed can notice.
+    r"""Refined nodes, as few as the random features that they feed can notice.
 
     N random cosines and sines of D/2 phases have a Monte Carlo error of about :math:`1/\sqrt D`.
     The series is good enough when the kernel error that it predicts,
@@ -195,10 +195,10 @@ def enough_parameters(
     beta = as_positive_float(beta, name="beta")
     tolerance = 1.0 / (3.0 * np.sqrt(n_components))
     for n_terms in range(1, MAX_TERMS):
-        landmarks = refined_parameters(histogram, n_terms)
-        shrinkage = predicted_error(histogram, landmarks).shrinkage
+        nodes = refined_parameters(histogram, n_terms)
+        shrinkage = predicted_error(histogram, nodes).shrinkage
         if beta * values_per_row * shrinkage <= tolerance:
-            return landmarks
+            return nodes
     return refined_parameters(histogram, MAX_TERMS)
 
 
@@ -210,8 +210,8 @@ class _LogError:
         self.shares = shares
         self.squares = np.square(harmonic_mean(centres[:, None], centres))
 
-    def __call__(self, log_landmarks: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        x, k = self.centres, np.exp(log_landmarks)[:, None]
+    def __call__(self, log_nodes: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        x, k = self.centres, np.exp(log_nodes)[:, None]
         factors = (x - k) / (x + k)
         product = factors.prod(axis=0)
         weighted = self.squares @ (self.shares * product**2)

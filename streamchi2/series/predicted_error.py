@@ -34,7 +34,7 @@ class PredictedError(NamedTuple):
 
 
 def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> PredictedError:
-    r"""Predict the error of a series, or of landmarks k, under a histogram of the inputs.
+    r"""Predict the error of a series, or of nodes k, under a histogram of the inputs.
 
     .. math:: \mathrm{rms}^2 = \sum_{x,y} h(x)\,h(y)\,
               \Bigl(\frac{2xy}{x+y} - c(x)^\top c(y)\Bigr)^2
@@ -46,7 +46,7 @@ def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> Pred
     ----------
     histogram : LogHistogram
         Non-zero input values.
-    series : Series or array-like of landmarks
+    series : Series or array-like of nodes
         An array stands for ``DirectSeries(array)``.
 
     Returns

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from streamchi2.validation import Floats, Rows, as_positive_float, as_rows
+from streamchi2.state import SavedValue
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.validation import Floats, Rows, as_positive_float, as_positive_int, as_rows
+
+USUAL_TERMS = 5  # of the series that cannot tell how many they need
 
 
-class Series(ABC):
+class Series(SavedValue):
     r"""A map of one non-negative value to N coordinates.
 
     Inner products of coordinates tend to the harmonic mean 2xy/(x+y), hence
@@ -22,6 +27,28 @@ class Series(ABC):
     """
 
     n_terms: int
+
+    @classmethod
+    def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
+        """Return the series of this kind that suits a histogram best."""
+        raise NotImplementedError
+
+    @classmethod
+    def enough(
+        cls, histogram: LogHistogram, *, n_components: int, beta: float, values_per_row: float
+    ) -> Self:
+        """Return a series whose number of terms suits D features: five, unless it can tell."""
+        return cls.from_histogram(histogram, USUAL_TERMS)
+
+    @classmethod
+    def for_range(cls, low: float, high: float, n_terms: int) -> Self:
+        """Return a series for values of which only the range is known."""
+        return cls.from_histogram(LogHistogram().update(np.geomspace(low, high, 100)), n_terms)
+
+    @classmethod
+    def check_n_terms(cls, n_terms: int) -> None:
+        """Refuse a number of terms that this kind of series cannot have."""
+        as_positive_int(n_terms, name="n_terms")
 
     @abstractmethod
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:

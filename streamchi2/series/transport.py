@@ -1,6 +1,6 @@
-"""Transport: new landmarks without new features.
+"""Transport: new nodes without new features.
 
-Coordinates under other landmarks are another coordinate system of the same kernel, so the two
+Coordinates under other nodes are another coordinate system of the same kernel, so the two
 differ by a rotation, up to the error of the approximation. Using the rotated new coordinates,
 everything learnt from the old ones stays valid, and the kernel is exactly that of the new series.
 """
@@ -8,14 +8,16 @@ everything learnt from the old ones stays valid, and the kernel is exactly that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.series.predicted_error import bins_and_shares
+from streamchi2.series.registry import SERIES
 from streamchi2.series.series import Series
+from streamchi2.state import Float, Kind, Maybe, Object, TupleOf, require
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import Floats
 
@@ -43,6 +45,11 @@ class RotatedSeries(Series):
     array([[ 0.   , -0.316]])
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "series": Object(tuple(SERIES.values())),
+        "rotation": Maybe(TupleOf(TupleOf(Float()))),
+    }
+
     series: Series
     rotation: Rotation | None = None
 
@@ -66,6 +73,18 @@ class RotatedSeries(Series):
     def error_bound(self, low: float, high: float) -> float:
         """Return the error bound of the series; a rotation does not change it."""
         return self.series.error_bound(low, high)
+
+    def validate(self) -> None:
+        """Require an orthogonal matrix of the size of the series."""
+        if self.rotation is None:
+            return
+        sizes = {len(self.rotation), *map(len, self.rotation)}
+        require(sizes == {self.n_terms}, f"rotation must be {self.n_terms} x {self.n_terms}")
+        matrix = np.array(self.rotation)
+        # Entries are bounded first, since their products might overflow.
+        require(np.abs(matrix).max() <= 2.0, "rotation must be orthogonal")
+        distance = np.abs(matrix @ matrix.T - np.eye(self.n_terms)).max()
+        require(distance < 1e-6, "rotation must be orthogonal")
 
 
 def transported(

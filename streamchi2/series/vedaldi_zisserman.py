@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from streamchi2.series.series import Series, checked_range, room_for
+from streamchi2.state import Float, Int, Kind
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import Floats, as_positive_float, as_positive_int
 
@@ -49,8 +50,15 @@ class VZSeries(Series):
     0.0824, exactly 0.0800
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {"n_terms": Int(1), "period": Float(0.0)}
+
     n_terms: int
     period: float
+
+    @classmethod
+    def check_n_terms(cls, n_terms: int) -> None:
+        """Refuse even numbers: cosine and sine come in pairs."""
+        cls(n_terms, period=10.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_terms", as_positive_int(self.n_terms, name="n_terms"))

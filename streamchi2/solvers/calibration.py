@@ -8,6 +8,7 @@ had been left out, which least squares allows in closed form.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from scipy.special import softmax
 
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
+from streamchi2.state import Array, Float, Kind, SavedValue
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats
 
@@ -24,8 +26,10 @@ _LEAST_REST = 1e-3  # a row that decides its own score alone cannot be left out
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(SavedValue):
     """Shifts of the class scores, and the inverse_temperature of the softmax over them."""
+
+    STATE: ClassVar[dict[str, Kind]] = {"shifts": Array(), "inverse_temperature": Float(0.0)}
 
     shifts: NDArray[np.float64]  # (c,)
     inverse_temperature: float
@@ -84,7 +88,8 @@ def left_out_scores(
 
     .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}
 
-    >>> from streamchi2.statistics.target_moments import TargetMoments
+    >>> from streamchi2.state import Array, Float, Kind, SavedValue
+    from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
     >>> model = ridge(moments, 1.0)

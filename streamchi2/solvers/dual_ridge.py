@@ -1,18 +1,17 @@
-"""Ridge regression while rows are fewer than features: the dual form, grown row by row.
+"""Ridge regression while rows are fewer than features: n equations instead of D.
 
-With n rows of D features and n < D, solving n equations costs less than solving D; and since a new
-row only adds a line to the Cholesky factor, a stream that is solved again and again pays for one
-factorisation in all.
+The model is that of ridge regression from centred moments, intercept unpenalised.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky
 
 from streamchi2.solvers.calibration import left_out_scores
 from streamchi2.solvers.linear_model import LinearModel
@@ -20,111 +19,152 @@ from streamchi2.solvers.ridge import ridge, ridge_by_gcv
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats
 
+_CHUNK_ROWS = 128  # lines of the Gram matrix that are worked out together
+
+
+class GramMatrix:
+    r"""The Gram matrix of a growing set of feature rows, about the first of them.
+
+    .. math:: K_{ij} = (z_i - z_0)^\top (z_j - z_0)
+
+    A cache: lines of complete chunks of rows are worked out once. Chunks begin where blocks do, so
+    the bits do not depend on when the matrix was asked for. The shift keeps the digits of rows
+    that are much alike, and changes no regression with an intercept.
+    """
+
+    def __init__(self) -> None:
+        self._token: Any = None
+        self._shifted: NDArray[np.float64] = np.empty((0, 0))
+        self._gram: NDArray[np.float64] = np.empty((0, 0))
+        self._n_known = 0  # rows of complete chunks
+
+    def of(
+        self, blocks: Sequence[Floats], token: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return shifted rows, shape (n, D), and their Gram matrix, lower triangle.
+
+        ``blocks`` are those of the last call, with more rows at the end; another ``token`` says
+        that they are others.
+        """
+        if token is not self._token:
+            self._token, self._n_known = token, 0
+        n_rows = sum(block.shape[0] for block in blocks)
+        self._n_known = min(self._n_known, n_rows)
+        self._make_room(n_rows, blocks[0].shape[1])
+        start, origin = 0, blocks[0][0].astype(np.float64)
+        for block in blocks:
+            for first in range(0, block.shape[0], _CHUNK_ROWS):
+                chunk = block[first : first + _CHUNK_ROWS]
+                stop = start + chunk.shape[0]
+                if stop > self._n_known:
+                    self._shifted[start:stop] = chunk - origin
+                    lines = self._shifted[start:stop] @ self._shifted[:stop].T
+                    self._gram[start:stop, :stop] = lines
+                    # The last chunk of all may still grow.
+                    if chunk.shape[0] == _CHUNK_ROWS or block is not blocks[-1]:
+                        self._n_known = stop
+                start = stop
+        # Lines of the last chunk will be worked out again, while others may still read these.
+        return self._shifted[:n_rows], self._gram[:n_rows, :n_rows].copy()
+
+    def _make_room(self, n_rows: int, n_features: int) -> None:
+        n_room, known = self._gram.shape[0], self._n_known
+        if n_rows <= n_room and self._shifted.shape[1] == n_features:
+            return
+        if self._shifted.shape[1] != n_features:
+            self._n_known = known = 0
+        n_room = max(32, n_rows if n_rows <= n_room else 2 * n_rows)
+        shifted, gram = np.empty((n_room, n_features)), np.zeros((n_room, n_room))
+        if known:
+            shifted[:known] = self._shifted[:known]
+            gram[:known, :known] = self._gram[:known, :known]
+        self._shifted, self._gram = shifted, gram
+
 
 class DualRidge:
-    r"""All rows of a young stream, and the Cholesky factor of their weighted Gram matrix.
+    r"""Ridge regression of rows whose Gram matrix is known.
 
     With :math:`R = \mathrm{diag}(\sqrt w)` the coefficients are :math:`W = (RZ)^\top A` where
 
-    .. math:: (RZZ^\top R + \alpha I)\,A = R\,(Y - 1 b^\top), \qquad \sqrt{w}^\top A = 0,
-
-    the same model as ridge regression from centred moments, intercept unpenalised.
-
-    Law: appending rows in any portions gives the same model up to rounding.
+    .. math:: (R K R + \alpha I)\,A = R\,(Y - 1 b^\top), \qquad \sqrt{w}^\top A = 0.
 
     Parameters
     ----------
-    n_features : int
-        Width D of the rows.
+    shifted : ndarray, shape (n, D)
+        Features less those of a reference row.
+    gram : ndarray, shape (n, n)
+        Their inner products; the lower triangle is read.
+    weights : ndarray, shape (n,)
+        Positive weights.
+    origin : ndarray, shape (D,)
+        Features of the reference row.
 
     Notes
     -----
-    m more rows cost m n (D + n) operations, another penalty or other weights n^2 (D + n/3). Memory
-    is 8 n D to 16 n D for the rows and 8 n^2 bytes for the factor.
+    A solution costs n^3/3 operations, choosing the penalty some ten times as much.
 
     Examples
     --------
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [2.0]])
-    >>> grown = DualRidge(1).append(rows, None)
-    >>> model = grown.solve(targets, alpha=1.0)
+    >>> shifted, gram = GramMatrix().of([rows])
+    >>> model = DualRidge(shifted, gram, np.ones(3), rows[0]).solve(targets, alpha=1.0)
     >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> direct = ridge(TargetMoments(1, 1).update(rows, targets).summary(), 1.0)
     >>> np.allclose(model.scores(rows), direct.scores(rows))
     True
     """
 
-    def __init__(self, n_features: int) -> None:
-        self.n_rows = 0
-        self._features: NDArray[np.float64] = np.empty((0, n_features))
-        self.weights: NDArray[np.float64] = np.empty(0)
-        self._factor: NDArray[np.float64] = np.empty((0, 0))
-        self._alpha = np.nan  # of the factor
+    def __init__(
+        self,
+        shifted: NDArray[np.float64],
+        gram: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        origin: Floats,
+    ) -> None:
+        self.shifted = shifted
+        self.gram = gram
+        self.weights = weights
+        self.origin = np.asarray(origin, dtype=np.float64)
 
-    @property
-    def features(self) -> NDArray[np.float64]:
-        """Rows so far, shape (n, D)."""
-        return self._features[: self.n_rows]
-
-    def append(self, features: Floats, weights: NDArray[np.float64] | None) -> Self:
-        """Add rows; None weighs each of them one."""
-        n_rows = self.n_rows + features.shape[0]
-        if n_rows > self._features.shape[0]:
-            roomy = np.empty((max(32, 2 * n_rows), features.shape[1]))
-            roomy[: self.n_rows] = self.features
-            self._features = roomy
-        self._features[self.n_rows : n_rows] = features
-        own = np.ones(features.shape[0]) if weights is None else weights
-        self.weights = np.concatenate([self.weights, own])
-        self.n_rows = n_rows
-        return self
-
-    def fade(self, factor: float) -> Self:
-        """Let the rows so far count ``factor`` times as much; the next solution factorises anew."""
-        self.weights, self._alpha = factor * self.weights, np.nan
-        return self
+    def only(self, rows: NDArray[np.bool_]) -> DualRidge:
+        """Return the regression of some of the rows."""
+        if rows.all():
+            return self
+        gram = np.tril(self.gram)[np.ix_(rows, rows)]
+        return DualRidge(self.shifted[rows], gram, self.weights[rows], self.origin)
 
     def solve(self, targets: NDArray[np.float64], alpha: float) -> LinearModel:
-        """Return the model for targets of shape (n, t) and a positive penalty."""
+        """Return the model for targets of shape (n, t) and a penalty."""
         roots = np.sqrt(self.weights)
-        rows = self._weighted(roots)
+        raised = np.tril(self.gram) * roots * roots[:, None]
+        raised.flat[:: raised.shape[0] + 1] += alpha
         known = np.column_stack([roots[:, None] * targets, roots])
         try:
-            self._factorise(rows, alpha)
-            solved = cho_solve((self._factor, True), known, check_finite=False)
+            if alpha <= 0.0:
+                raise LinAlgError
+            factor = cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
+            solved = cho_solve((factor, True), known, check_finite=False)
         except LinAlgError:  # alpha is below the rounding errors of the Gram matrix
-            self._alpha = np.nan
             return self._least_norm(targets, alpha)
         intercept = (roots @ solved[:, :-1]) / (roots @ solved[:, -1])
-        coef = rows.T @ (solved[:, :-1] - np.outer(solved[:, -1], intercept))
-        # Kernel features are no longer than one: scores need no centre to keep their digits.
-        return LinearModel(coef, intercept, np.zeros(rows.shape[1]), alpha)
+        dual = roots[:, None] * (solved[:, :-1] - np.outer(solved[:, -1], intercept))
+        return self._model(self.shifted.T @ dual, intercept, alpha)
 
-    def _weighted(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.features if (roots == 1.0).all() else roots[:, None] * self.features
-
-    def _factorise(self, rows: NDArray[np.float64], alpha: float) -> None:
-        """Bring the factor up to date, from its present size if the penalty is the same."""
-        before = self._factor.shape[0] if alpha == self._alpha else 0
-        grown = np.zeros((rows.shape[0], rows.shape[0]), order="F")
-        fresh = rows[before:] @ rows[before:].T
-        fresh.flat[:: fresh.shape[0] + 1] += alpha
-        if before:
-            across = rows[:before] @ rows[before:].T
-            below = solve_triangular(self._factor, across, lower=True, check_finite=False).T
-            grown[:before, :before], grown[before:, :before] = self._factor, below
-            fresh -= below @ below.T
-        grown[before:, before:] = cholesky(fresh, lower=True, check_finite=False)
-        self._factor, self._alpha = grown, alpha
+    def _model(
+        self, coef: NDArray[np.float64], intercept: NDArray[np.float64], alpha: float
+    ) -> LinearModel:
+        # Scores are taken about the reference row, which keeps the digits of rows much alike.
+        return LinearModel(coef, intercept - self.origin @ coef, self.origin, alpha)
 
     def _least_norm(self, targets: NDArray[np.float64], alpha: float) -> LinearModel:
         """Return the model without the directions in which rows differ by rounding alone."""
-        (rows, mean), (answers, target_mean) = map(self._centred, (self.features, targets))
+        (rows, mean), (answers, target_mean) = map(self._centred, (self.shifted, targets))
         eigenvalues, vectors = np.linalg.eigh(rows @ rows.T)
-        size = float(self.weights @ np.square(self.features).sum(axis=1))
-        kept = eigenvalues > self.n_rows * np.finfo(np.float64).eps * size
+        size = float(self.weights @ np.square(self.shifted).sum(axis=1))
+        kept = eigenvalues > len(rows) * np.finfo(np.float64).eps * size
         vectors, raised = vectors[:, kept], eigenvalues[kept] + alpha
         coef = rows.T @ (vectors @ ((vectors.T @ answers) / raised[:, None]))
-        return LinearModel(coef, target_mean - mean @ coef, np.zeros(mean.size), alpha)
+        return self._model(coef, target_mean - mean @ coef, alpha)
 
     def _centred(
         self, columns: NDArray[np.float64]
@@ -133,46 +173,46 @@ class DualRidge:
         mean = self.weights @ columns / self.weights.sum()
         return np.sqrt(self.weights)[:, None] * (columns - mean), mean
 
-    def audit(
-        self, targets: NDArray[np.float64], alpha: float | None
+    def tune(
+        self, targets: NDArray[np.float64], alpha: float | str, count: float
     ) -> tuple[float, NDArray[np.float64]]:
-        r"""Return the penalty of least generalised cross-validation, and left-out scores under it.
+        r"""Return the penalty that a criterion chooses, and left-out scores under it.
 
         A given ``alpha`` is kept. With the eigenvectors U and eigenvalues d of the centred Gram
         matrix, the share of its own target in the score of row i is
 
-        .. math:: h_i = \frac1n + \frac{1}{w_i} \sum_j U_{ij}^2 \frac{d_j}{d_j + \alpha}
+        .. math:: h_i = \frac{w_i}{\sum w} + \sum_j U_{ij}^2 \frac{d_j}{d_j + \alpha}
 
-        and its score without one copy of itself is :math:`(s_i - h_i y_i)/(1 - h_i)`. Cost
-        O(n^3), some ten times a factorisation.
+        and its score without itself is :math:`(s_i - h_i y_i)/(1 - h_i)`.
         """
         total, roots = float(self.weights.sum()), np.sqrt(self.weights)[:, None]
-        rows, _ = self._centred(self.features)
         answers, target_mean = self._centred(targets)
-        eigenvalues, vectors = np.linalg.eigh(rows @ rows.T)
+        eigenvalues, vectors = np.linalg.eigh(self._centred_gram(), UPLO="L")
         eigenvalues = np.maximum(eigenvalues, 0.0)
         turned = vectors.T @ answers
         # In the principal directions of the features the scatter is diagonal.
         moments = RegressionMoments(
             total,
-            np.zeros(self.n_rows),
+            count,
+            np.zeros(len(eigenvalues)),
             eigenvalues,
             target_mean,
             np.sqrt(eigenvalues)[:, None] * turned,
             np.square(answers).sum(axis=0),
         )
-        chosen = (ridge_by_gcv(moments) if alpha is None else ridge(moments, alpha)).alpha
+        chosen = (ridge_by_gcv(moments) if isinstance(alpha, str) else ridge(moments, alpha)).alpha
         shrunk = eigenvalues / (eigenvalues + chosen)
         scores = target_mean + (vectors @ (shrunk[:, None] * turned)) / roots
         shares = 1.0 / total + (np.square(vectors) @ shrunk)[:, None] / roots**2
         return chosen, left_out_scores(scores, targets, shares)
 
-    def copy(self) -> Self:
-        """Return an independent object in the same state."""
-        twin = object.__new__(type(self))
-        # Only the room behind the rows is written to in place.
-        twin.__dict__.update(self.__dict__, _features=self._features.copy())
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_features": self.features.copy()}  # without the room behind
+    def _centred_gram(self) -> NDArray[np.float64]:
+        r"""Return :math:`R (I - 1w^\top/W) K (I - w1^\top/W) R`, lower triangle."""
+        lower = np.tril(self.gram)
+        whole = lower + np.tril(self.gram, -1).T
+        shares = self.weights / self.weights.sum()
+        means = whole @ shares
+        centred = whole - means - means[:, None] + shares @ means
+        roots = np.sqrt(self.weights)
+        result: NDArray[np.float64] = roots[:, None] * centred * roots
+        return result

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.state import Array, Float, Kind, SavedValue, require
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(SavedValue):
     """Coefficients, intercepts and the strength of the penalty that led to them.
 
     ``centre`` is the mean of the features: scores are taken about it, so that float32 features
     with a large offset keep their digits.
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {
+        "coef": Array(2),
+        "intercept": Array(),
+        "centre": Array(),
+        "alpha": Float(0.0),
+    }
+
     coef: NDArray[np.float64]  # (d, t)
     intercept: NDArray[np.float64]  # (t,)
     centre: NDArray[np.float64]  # (d,)
     alpha: float
+
+    def validate(self) -> None:
+        """Require arrays of one width and one number of outputs."""
+        shape = (self.centre.size, self.intercept.size)
+        require(self.coef.shape == shape, f"coef must have shape {shape}")
+        require(shape[1] > 0, "there must be an output")
 
     def scores(self, features: Floats) -> NDArray[np.float64]:
         """Return one float64 score per row and output, shape (n, t), in O(n d t).

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.state import Array, Float, Int, Kind, Maybe, Param, Saved, require
 from streamchi2.statistics.count_window import added, trimmed, widened
 from streamchi2.statistics.fading import epoch, flushed, growth
 from streamchi2.statistics.log_bins import bin_keys
 from streamchi2.validation import Floats, Rows
 
+_OCTAVES = 2047  # exponents of a float64, subnormal ones included
 _BLOCK_VALUES = 1 << 16  # temporaries of 512 KiB stay in cache
 
 
-class BinCounts:
+class BinCounts(Saved):
     """Weighted counts of non-zero values per logarithmic bin, and of zeros, over a stream of rows.
 
-    Settings and rows arrive checked; :class:`streamchi2.statistics.log_histogram.LogHistogram` is
-    the door and the reading. The state is five numbers and one array, all in ``vars(self)``.
+    Parameters and rows have been validated by
+    :class:`streamchi2.statistics.log_histogram.LogHistogram`.
     The law: the state depends on the rows and their order alone, never on how they were cut.
 
     Parameters
@@ -44,6 +46,15 @@ class BinCounts:
     >>> counts._counts, counts._zeros
     (array([1, 2, 0, 1]), 2)
     """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "bins_per_octave": Int(1),
+        "half_life": Maybe(Float(0.0)),
+        "n_rows": Int(),
+        "_first_key": Int(),
+        "_counts": Array(1, ("<i8", "<f8")),
+        "_zeros": Param(),
+    }
 
     def __init__(self, bins_per_octave: int, half_life: float | None) -> None:
         self.bins_per_octave = bins_per_octave
@@ -92,6 +103,28 @@ class BinCounts:
         twin = type(self)(self.bins_per_octave, self.half_life)
         twin.__dict__.update(self.__dict__, _counts=self._counts.copy())
         return twin
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the histogram; its constructor checks the parameters."""
+        found = cls(state["bins_per_octave"], state["half_life"])
+        found.__dict__.update(state)
+        return found
+
+    def validate(self) -> None:
+        """Require counts in one window of bins, of the kind that half-life and weights imply."""
+        counts, zeros = self._counts, self._zeros
+        require(not (self._exact and self.half_life is not None), "fading counts must be float64")
+        kind = int if self._exact else float
+        require(isinstance(zeros, kind), "zeros must be counted as the rest")
+        require(zeros >= 0, "zeros must not be negative")
+        require((counts >= 0).all(), "counts must not be negative")
+        require(counts[:1].all() and counts[-1:].all(), "the window must end at occupied bins")
+        total = float(counts.sum(dtype=np.float64))
+        require(total < 2.0**63 or not self._exact, "counts must be below 2^63")
+        last = self._first_key + counts.size
+        require(last <= _OCTAVES * self.bins_per_octave, "bins must lie in the range of floats")
+        require(self.n_rows > 0 or (counts.size == 0 and zeros == 0), "counts without rows")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinCounts):

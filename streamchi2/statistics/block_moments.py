@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.state import Kind, Object, Saved, TupleOf, require
 from streamchi2.statistics.moments import Moments, pooled
 from streamchi2.validation import Floats
 
 
-class BlockMoments:
+class BlockMoments(Saved):
     r"""The diagonal blocks of a scatter, :math:`8 \sum_g D_g^2` bytes instead of :math:`8 D^2`.
 
     Law: every block is that of :class:`Moments` on its features alone.
@@ -30,14 +31,14 @@ class BlockMoments:
     array([[2.]])
     """
 
-    half_life = None  # it is faded from outside
+    STATE: ClassVar[dict[str, Kind]] = {"parts": TupleOf(Object((Moments,)))}
 
     def __init__(self, parts: tuple[Moments, ...]) -> None:
         self.parts = parts
 
     @classmethod
     def of_sizes(cls, sizes: tuple[int, ...]) -> Self:
-        """Return an empty tracker of groups of these sizes."""
+        """Return empty moments of groups of these sizes."""
         return cls(tuple(Moments(size) for size in sizes))
 
     @property
@@ -49,6 +50,11 @@ class BlockMoments:
     def weight(self) -> float:
         """Weight of the rows seen."""
         return self.parts[0].weight
+
+    @property
+    def count(self) -> float:
+        """Number of rows that the weights stand for."""
+        return self.parts[0].count
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -91,6 +97,12 @@ class BlockMoments:
         pairs = zip(self.parts, self.owns, strict=True)
         return BlockMoments(tuple(pooled(whole.part(own), part) for part, own in pairs))
 
+    def validate(self) -> None:
+        """Require moments of the same rows in every block."""
+        require(len(self.parts) > 0, "there must be a block")
+        same = all(part.weight == self.parts[0].weight for part in self.parts)
+        require(same, "blocks must weigh the same")
+
     def copy(self) -> Self:
-        """Return an independent tracker in the same state."""
+        """Return an independent object in the same state."""
         return type(self)(tuple(part.copy() for part in self.parts))

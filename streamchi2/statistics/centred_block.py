@@ -1,6 +1,6 @@
 """One block of a stream about its own mean, and what pooling it with the past needs.
 
-Every tracker of moments goes through these few formulas (Chan, Golub and LeVeque 1983,
+All moments go through these few formulas (Chan, Golub and LeVeque 1983,
 doi:10.1080/00031305.1983.10483115), so that features, targets and classes are weighted, faded and
 centred alike.
 """
@@ -24,6 +24,7 @@ class CentredBlock:
     """A block of rows about its own mean; ``scaled`` has one spare row for the between term."""
 
     weight: float
+    squared_weight: float
     mean: NDArray[np.float64]  # (d,)
     scaled: Floats  # (n + 1, d): sqrt(w_i) (x_i - mean), then zeros
 
@@ -31,6 +32,11 @@ class CentredBlock:
 def fading(n_rows: int, half_life: float | None) -> float:
     """Return what the past counts after ``n_rows`` more rows: 2^(-n/h)."""
     return 1.0 if half_life is None else float(np.exp2(-n_rows / half_life))
+
+
+def unit_weights(rows: Floats) -> NDArray[np.float64]:
+    """Return a weight of one for each row."""
+    return np.ones(rows.shape[0])
 
 
 def faded_weights(
@@ -60,7 +66,7 @@ def centred_block(rows: Floats, weights: NDArray[np.float64]) -> CentredBlock:
     scaled = np.zeros((rows.shape[0] + 1, rows.shape[1]), rows.dtype)
     mean = np.zeros(rows.shape[1])
     if weight == 0.0:
-        return CentredBlock(weight, mean, scaled)
+        return CentredBlock(weight, 0.0, mean, scaled)
     shares, roots = weights / weight, np.sqrt(weights)[:, None].astype(rows.dtype)
     uniform = bool((weights == 1.0).all())
     pieces = [slice(s, min(s + _CHUNK_ROWS, len(rows))) for s in range(0, len(rows), _CHUNK_ROWS)]
@@ -76,7 +82,7 @@ def centred_block(rows: Floats, weights: NDArray[np.float64]) -> CentredBlock:
             deviations -= remainder
         if not uniform:
             deviations *= roots[piece]
-    return CentredBlock(weight, mean, scaled)
+    return CentredBlock(weight, float(weights @ weights), mean, scaled)
 
 
 def _within_float32(rows: Floats, weights: NDArray[np.float64]) -> bool:

@@ -6,22 +6,24 @@ the distance of the class mean from the mean of all, and class means are grouped
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.statistics.centred_block import CentredBlock, centred_block, faded_weights, fading
-from streamchi2.statistics.moments import Moments, same_state
+from streamchi2.state import Array, Kind, Labels, Object, Saved, require, same_state
+from streamchi2.statistics.centred_block import CentredBlock, centred_block, unit_weights
+from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats
 
 _BLOCK_ROWS = 2048  # as in the moments of the features
+_ROUNDING = 1e-6  # of sums that were taken in another order
 
 
-class ClassMoments:
+class ClassMoments(Saved):
     r"""Moments of features plus weight :math:`n_c` and mean :math:`\mu_c` of every class.
 
     For one-hot targets the cross scatter, target mean and target scatter follow:
@@ -35,8 +37,6 @@ class ClassMoments:
     ----------
     n_features : int
         Width D of the rows.
-    half_life : float, optional
-        Number of rows after which a row counts half; None remembers everything.
     classes : ndarray, optional
         Labels to announce before any of their rows.
 
@@ -55,19 +55,20 @@ class ClassMoments:
     Examples
     --------
     >>> rows = np.array([[1.0], [3.0], [8.0]])
-    >>> tracker = ClassMoments(1).update(rows, np.array(["b", "b", "a"]))
-    >>> tracker.classes, tracker.summary().cross
+    >>> moments = ClassMoments(1).update(rows, np.array(["b", "b", "a"]))
+    >>> moments.classes, moments.summary().cross
     (array(['a', 'b'], dtype='<U1'), array([[ 4., -4.]]))
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        half_life: float | None = None,
-        classes: NDArray[Any] | None = None,
-    ) -> None:
-        self.features = Moments(n_features, half_life=half_life)
+    STATE: ClassVar[dict[str, Kind]] = {
+        "features": Object((Moments,)),
+        "classes": Labels(),
+        "class_weights": Array(),
+        "class_means": Array(2),
+    }
+
+    def __init__(self, n_features: int, *, classes: NDArray[Any] | None = None) -> None:
+        self.features = Moments(n_features)
         self.classes: NDArray[Any] = np.empty(0, np.int64 if classes is None else classes.dtype)
         self.class_weights = np.zeros(0)
         self.class_means = np.zeros((0, n_features))
@@ -95,13 +96,11 @@ class ClassMoments:
             raise ValueError(f"labels must have shape {(rows.shape[0],)}, got {labels.shape}")
         for start in range(0, rows.shape[0], _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
-            n_rows = rows[part].shape[0]
-            share = None if weights is None else weights[part]
-            faded = faded_weights(n_rows, share, self.features.half_life)
-            block = centred_block(rows[part], faded)
+            share = unit_weights(rows[part]) if weights is None else weights[part]
+            block = centred_block(rows[part], share)
             self.announce(labels[part])  # after what needs room and may fail
-            self._absorb_classes(block, labels[part], faded)
-            self.features.absorb(block, n_rows)
+            self._absorb_classes(block, labels[part], share)
+            self.features.absorb(block)
         return self
 
     def fade(self, factor: float) -> Self:
@@ -112,12 +111,12 @@ class ClassMoments:
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
-        self.features.check_settings(other.features)
+        self.features.check_same_width(other.features)
         if self.classes.size and other.classes.size:
-            words = [tracker.classes.dtype.kind == "U" for tracker in (self, other)]
-            if words[0] != words[1]:
+            is_text = [side.classes.dtype.kind == "U" for side in (self, other)]
+            if is_text[0] != is_text[1]:
                 raise StateMismatchError(
-                    "classes must be all words or all numbers to merge, got "
+                    "classes must be all text or all numbers to merge, got "
                     f"{self.classes[0]!r} and {other.classes[0]!r}"
                 )
         if other.classes.size:
@@ -138,6 +137,7 @@ class ClassMoments:
         cross = (weights[:, None] * (self.class_means - features.mean)).T
         return RegressionMoments(
             features.weight,
+            features.count,
             features.mean.copy(),
             features.scatter() if whole else features.upper.T,
             shares,
@@ -146,7 +146,7 @@ class ClassMoments:
         )
 
     def copy(self) -> Self:
-        """Return an independent tracker in the same state."""
+        """Return an independent object in the same state."""
         twin = object.__new__(type(self))
         twin.__dict__.update(
             self.__dict__,
@@ -171,7 +171,6 @@ class ClassMoments:
         # A class without weight has sums of zero too, and is not pooled.
         means /= np.where(weight_of > 0.0, weight_of, 1.0)[:, None]
         means += block.mean
-        self.class_weights = self.class_weights * fading(n_rows, self.features.half_life)
         self._pool(np.searchsorted(self.classes, present), weight_of, means)
 
     def _pool(
@@ -191,6 +190,19 @@ class ClassMoments:
         known += steps
         self.class_means[places] = known
         self.class_weights[places] = total
+
+    def validate(self) -> None:
+        """Require sorted classes whose weights add up to the weight of all rows."""
+        classes, weights = self.classes, self.class_weights
+        require(classes.size < 2 or (classes[1:] > classes[:-1]).all(), "classes must ascend")
+        require(weights.shape == classes.shape, "class_weights must be one a class")
+        shape = (classes.size, self.features.n_features)
+        require(self.class_means.shape == shape, f"class_means must have shape {shape}")
+        require((weights >= 0.0).all(), "class_weights must not be negative")
+        difference = abs(float(weights.sum()) - self.features.weight)
+        # What has faded into the subnormal numbers has few digits left.
+        slack = _ROUNDING * self.features.weight + 1e-300
+        require(difference <= slack, "class_weights must add up to the weight of all rows")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and same_state(self.__dict__, other.__dict__)

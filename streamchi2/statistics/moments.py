@@ -7,28 +7,28 @@ D x D matrix of float64 of which the upper triangle is kept, updated in place.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.state import Array, Float, Int, Kind, Saved, UpperTriangle, require, same_state
 from streamchi2.statistics.centred_block import (
     CentredBlock,
     between_row,
     centred_block,
-    faded_weights,
-    fading,
     pooled_mean,
+    unit_weights,
 )
-from streamchi2.validation import Floats, as_positive_float, as_positive_int
+from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
 _PANEL_COLUMNS = 512  # products of a panel take 2 KiB a feature, not another D x D matrix
 _FLOAT32_SQUARES = 1e-12, 1e12  # largest deviations whose products float32 neither loses nor bursts
 
 
-class Moments:
+class Moments(Saved):
     r"""Weight, mean and centred scatter of weighted rows; merging equals having seen both.
 
     With n the weight and m that of a block with mean :math:`\bar x` and
@@ -44,8 +44,11 @@ class Moments:
     ----------
     n_features : int
         Width D of the rows.
-    half_life : float, optional
-        Number of rows after which a row counts half; None remembers everything.
+
+    Attributes
+    ----------
+    weight, squared_weight : float
+        Sums of the weights of rows and of their squares.
 
     Notes
     -----
@@ -57,17 +60,23 @@ class Moments:
     --------
     >>> moments = Moments(2).update(np.array([[1.0, 0.0], [3.0, 0.0]]))
     >>> moments.update(np.array([[8.0, 0.0]]))
-    Moments(n_features=2, half_life=None, weight=3.0)
+    Moments(n_features=2, weight=3.0)
     >>> moments.mean, moments.scatter()
     (array([4., 0.]), array([[26.,  0.], [ 0.,  0.]]))
     """
 
-    def __init__(self, n_features: int, *, half_life: float | None = None) -> None:
+    STATE: ClassVar[dict[str, Kind]] = {
+        "n_features": Int(1),
+        "weight": Float(0.0),
+        "squared_weight": Float(0.0),
+        "mean": Array(),
+        "upper": UpperTriangle(),
+    }
+
+    def __init__(self, n_features: int) -> None:
         self.n_features = as_positive_int(n_features, name="n_features")
-        self.half_life = (
-            None if half_life is None else as_positive_float(half_life, name="half_life")
-        )
         self.weight = 0.0
+        self.squared_weight = 0.0
         self.mean = np.zeros(self.n_features)
         self.upper = np.zeros((self.n_features, self.n_features))  # below the diagonal: zeros
 
@@ -76,34 +85,45 @@ class Moments:
         self.check_width(rows)
         for start in range(0, rows.shape[0], _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
-            share = None if weights is None else weights[part]
-            faded = faded_weights(rows[part].shape[0], share, self.half_life)
-            self.absorb(centred_block(rows[part], faded), rows[part].shape[0])
+            share = unit_weights(rows[part]) if weights is None else weights[part]
+            self.absorb(centred_block(rows[part], share))
         return self
 
-    def absorb(self, block: CentredBlock, n_rows: int) -> None:
-        """Pool a centred block that stands for the next ``n_rows`` rows of the stream."""
-        kept = fading(n_rows, self.half_life)
-        before = kept * self.weight
-        block.scaled[-1] = between_row(before, self.mean, block.weight, block.mean)
-        add_products(self.upper, block.scaled, kept=kept)
-        self.mean = pooled_mean(before, self.mean, block.weight, block.mean)
-        self.weight = before + block.weight
+    def absorb(self, block: CentredBlock) -> None:
+        """Pool a centred block."""
+        block.scaled[-1] = between_row(self.weight, self.mean, block.weight, block.mean)
+        add_products(self.upper, block.scaled)
+        self.mean = pooled_mean(self.weight, self.mean, block.weight, block.mean)
+        self.weight += block.weight
+        self.squared_weight += block.squared_weight
+
+    @property
+    def count(self) -> float:
+        r"""Number of rows that the weights stand for, :math:`\max(\sum w, (\sum w)^2 / \sum w^2)`.
+
+        Integer weights are repeated rows, and small weights are not few rows.
+        """
+        if self.weight <= 0.0:
+            return 0.0
+        shrunk = self.weight / max(self.squared_weight, np.finfo(np.float64).tiny)
+        return max(self.weight, self.weight * shrunk)
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; the mean stays."""
+        self.squared_weight *= factor * factor
         self.weight, self.upper = factor * self.weight, factor * self.upper
         return self
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
-        self.check_settings(other)
+        self.check_same_width(other)
         if other.weight > 0.0:
             difference = between_row(self.weight, self.mean, other.weight, other.mean)
             self.upper += other.upper
             add_products(self.upper, difference[None, :])
             self.mean = pooled_mean(self.weight, self.mean, other.weight, other.mean)
             self.weight += other.weight
+            self.squared_weight += other.squared_weight
         return self
 
     def scatter(self) -> NDArray[np.float64]:
@@ -120,7 +140,7 @@ class Moments:
         return twin
 
     def copy(self) -> Self:
-        """Return an independent tracker in the same state."""
+        """Return an independent object in the same state."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, mean=self.mean.copy(), upper=self.upper.copy())
         return twin
@@ -130,12 +150,18 @@ class Moments:
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"rows must have {self.n_features} columns, got shape {rows.shape}")
 
-    def check_settings(self, other: Moments) -> None:
-        """Refuse a tracker with other settings."""
-        for name in ("n_features", "half_life"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                raise StateMismatchError(f"{name} must agree to merge, got {mine} and {theirs}")
+    def check_same_width(self, other: Moments) -> None:
+        """Refuse moments of another number of features."""
+        if self.n_features != other.n_features:
+            raise StateMismatchError(
+                f"n_features must agree to merge, got {self.n_features} and {other.n_features}"
+            )
+
+    def validate(self) -> None:
+        """Require mean and scatter of one width."""
+        width = self.n_features
+        require(self.mean.shape == (width,), f"mean must have {width} entries")
+        require(self.upper.shape == (width, width), f"scatter must be {width} x {width}")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and same_state(self.__dict__, other.__dict__)
@@ -143,10 +169,7 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]  # it changes with every block
 
     def __repr__(self) -> str:
-        return (
-            f"Moments(n_features={self.n_features}, half_life={self.half_life}, "
-            f"weight={self.weight:.6})"
-        )
+        return f"Moments(n_features={self.n_features}, weight={self.weight:.6})"
 
 
 def pooled(left: Moments, right: Moments) -> Moments:
@@ -158,8 +181,8 @@ def pooled(left: Moments, right: Moments) -> Moments:
     return left.copy().merge(right)
 
 
-def add_products(upper: NDArray[np.float64], block: Floats, *, kept: float = 1.0) -> None:
-    """Replace the upper triangle by ``kept * upper + block.T @ block``, in place.
+def add_products(upper: NDArray[np.float64], block: Floats) -> None:
+    """Add ``block.T @ block`` to the upper triangle, in place.
 
     Panels through numpy's BLAS, also where scipy's ``syrk`` would do: the two packages bring
     their own thread pools, and the one that waits keeps a core busy for the other.
@@ -168,8 +191,6 @@ def add_products(upper: NDArray[np.float64], block: Floats, *, kept: float = 1.0
     for start in range(0, upper.shape[0], _PANEL_COLUMNS):
         stop = start + _PANEL_COLUMNS
         panel, rest = block[:, start:stop], block[:, stop:]
-        if kept != 1.0:
-            upper[start:stop, start:] *= kept
         # Of a matrix times itself numpy forms one triangle, with half the work.
         upper[start:stop, start:stop] += np.triu(panel.T @ panel)
         if rest.shape[1]:
@@ -190,10 +211,3 @@ def is_moderate(block: Floats) -> bool:
     low, high = _FLOAT32_SQUARES
     largest = max(float(block.max(initial=0.0)), -float(block.min(initial=0.0)))
     return largest == 0.0 or low < largest < high
-
-
-def same_state(left: dict[str, Any], right: dict[str, Any]) -> bool:
-    """Compare two plain states bit for bit."""
-    return left.keys() == right.keys() and all(
-        np.array_equal(value, right[name]) for name, value in left.items()
-    )

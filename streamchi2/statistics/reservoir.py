@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import gumbel_noise, mixed_bits
+from streamchi2.state import Array, Float, Int, Kind, Labels, Maybe, Saved, require
+from streamchi2.state import Rows as StoredRows
 from streamchi2.validation import Rows
 
 
-class Reservoir:
+class Reservoir(Saved):
     r"""The ``size`` rows of a stream with the highest scores: a weighted sample without return.
 
     Row i of weight w scores
@@ -46,6 +48,18 @@ class Reservoir:
     >>> reservoir.rows.toarray().ravel()
     array([ 4., 10.,  1.])
     """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "size": Int(1),
+        "seed": Int(),
+        "half_life": Maybe(Float(0.0)),
+        "n_rows": Int(),
+        "threshold": Float(or_minus_infinity=True),
+        "scores": Array(),
+        "log_weights": Array(),
+        "rows": Maybe(StoredRows()),
+        "targets": Maybe(Labels()),
+    }
 
     def __init__(self, size: int, seed: int, half_life: float | None = None) -> None:
         self.size = size
@@ -127,6 +141,28 @@ class Reservoir:
         # Arrays are replaced, never written to, so the two may share them.
         twin.__dict__.update(self.__dict__)
         return twin
+
+    def prefix(self, size: int) -> Self:
+        """Return the ``size`` rows of the highest scores: a smaller fair sample of the stream."""
+        if self.scores.size <= size:
+            return self
+        twin = self.copy()
+        twin.size, twin.threshold = size, float(self.scores[size])
+        twin.scores, twin.log_weights = self.scores[:size], self.log_weights[:size]
+        twin.rows = None if self.rows is None else self.rows[:size]
+        twin.targets = None if self.targets is None else self.targets[:size]
+        return twin
+
+    def validate(self) -> None:
+        """Require as many scores, weights and targets as there are rows kept, best first."""
+        scores, rows, targets = self.scores, self.rows, self.targets
+        require(self.half_life is None or self.half_life > 0.0, "half_life must be positive")
+        require(scores.size <= min(self.size, self.n_rows), "more rows kept than seen")
+        require(self.log_weights.shape == scores.shape, "log_weights must be one a row")
+        require((np.diff(scores) <= 0.0).all(), "scores must descend")
+        n_kept = 0 if rows is None else rows.shape[0]
+        require(n_kept == scores.size, f"{scores.size} rows must be kept, got {n_kept}")
+        require(targets is None or targets.shape == scores.shape, "targets must be one a row")
 
     def _freshness(self, positions: NDArray[np.int64] | int) -> NDArray[np.float64]:
         per_row = 0.0 if self.half_life is None else math.log(2.0) / self.half_life

@@ -1,7 +1,7 @@
 """Cutting a stream at absolute positions, so that a model cannot depend on its batches.
 
-Floating-point sums depend on where they are cut. Here rows wait until the next boundary of the
-stream has arrived, and only whole blocks are handed on: whichever way the same rows arrive, the
+Floating-point sums depend on where they are cut. Here rows are pending until the next boundary of
+the stream has arrived, and only whole blocks are handed on: whichever way the same rows arrive, the
 blocks are the same, and so is every bit computed from them.
 """
 
@@ -9,35 +9,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.state import Array, Int, Kind, Maybe, Object, Saved, SavedValue, Targets, require
+from streamchi2.state import Rows as StoredRows
+from streamchi2.statistics.targets import with_labels
 from streamchi2.validation import Rows, as_positive_int
+
+NAMED_WIDTH = 2**62  # of the matrix in which every possible key of a dict has a column
 
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Positions of a stream at which blocks end: some given ones, and multiples of periods.
+    """Positions of a stream at which blocks end.
+
+    Blocks end at the given positions, at multiples of the periods, and, from ``growing_from`` on,
+    at steps that grow with the stream: the power of two next below an eighth of the position, at
+    most ``longest``. All depend on nothing but where the stream is, merged or not.
 
     Parameters
     ----------
     positions : tuple of int, default=()
-        Single positions, in any order.
+        Single positions, in any order; the first block ends at the smallest of them.
     periods : tuple of int, default=(1024,)
         Every multiple of each of these is a boundary too, from the first of the positions on.
+    growing_from : int or None, default=None
+        Where growing steps begin; None where there are none.
+    longest : int, default=1024
+        Longest growing step, a power of two.
 
     Examples
     --------
     >>> boundaries = Boundaries(positions=(64, 256))
     >>> [boundaries.after(position) for position in (0, 63, 64, 300, 1024, 5000)]
     [64, 64, 256, 1024, 2048, 5120]
+    >>> growing = Boundaries((1,), growing_from=1)
+    >>> [growing.after(position) for position in (0, 1, 31, 32, 100, 1000, 1024, 60000)]
+    [1, 2, 32, 36, 104, 1024, 1152, 60416]
     """
 
     positions: tuple[int, ...] = ()
     periods: tuple[int, ...] = (1024,)
+    growing_from: int | None = None
+    longest: int = 1024
 
     def __post_init__(self) -> None:
         if not self.periods:
@@ -50,16 +68,53 @@ class Boundaries:
         position = max(position, min(self.positions, default=1) - 1)
         coming = [boundary for boundary in self.positions if boundary > position]
         coming += [(position // period + 1) * period for period in self.periods]
+        if self.growing_from is not None:
+            start = max(position, self.growing_from - 1)
+            step = min(self.longest, 1 << max(0, start.bit_length() - 4))
+            coming.append((start // step + 1) * step)
         return min(coming)
 
 
-@dataclass(frozen=True)
-class Block:
+class Row(NamedTuple):
+    """One row with named columns: columns in ascending order and their values, zeros included."""
+
+    columns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def without_zeros(self) -> Row:
+        """Return the row as it is stored."""
+        kept = self.values != 0.0
+        return self if kept.all() else Row(self.columns[kept], self.values[kept])
+
+
+def as_matrix(rows: Sequence[Row]) -> sparse.csr_array:
+    """Return rows without zeros as one sparse matrix of width 2^62.
+
+    >>> as_matrix([Row(np.array([5, 9]), np.array([0.5, 0.25]))]).shape[1] == 2**62
+    True
+    """
+    if not rows:
+        return sparse.csr_array((0, NAMED_WIDTH))
+    ends = np.cumsum([0] + [row.columns.size for row in rows], dtype=np.int64)
+    values = np.concatenate([row.values for row in rows])
+    columns = np.concatenate([row.columns for row in rows])
+    return sparse.csr_array((values, columns, ends), shape=(len(rows), NAMED_WIDTH))
+
+
+@dataclass(frozen=True, eq=False)
+class Block(SavedValue):
     """Consecutive rows of a stream with what belongs to them; ``start`` is absolute.
 
     ``targets`` and ``weights`` are None where none were given; rows pushed without weights into
     a block that also holds weighted ones weigh one.
     """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "start": Int(),
+        "rows": StoredRows(),
+        "targets": Maybe(Targets()),
+        "weights": Maybe(Array()),
+    }
 
     start: int
     rows: Rows
@@ -71,9 +126,33 @@ class Block:
         """Absolute position after the last row."""
         return self.start + int(self.rows.shape[0])
 
+    def part(self, begin: int, end: int) -> Block:
+        """Return the rows from one absolute position to another."""
+        if (begin, end) == (self.start, self.stop):
+            return self  # slicing a sparse matrix copies it
+        inside = slice(begin - self.start, end - self.start)
+        targets = None if self.targets is None else self.targets[inside]
+        weights = None if self.weights is None else self.weights[inside]
+        return Block(begin, self.rows[inside], targets, weights)
 
-class RowBuffer:
-    """Rows that wait for the next boundary; the blocks are the same for every cutting.
+    def copy(self) -> Block:
+        """Return a block with arrays of its own."""
+        targets = None if self.targets is None else self.targets.copy()
+        weights = None if self.weights is None else self.weights.copy()
+        return Block(self.start, self.rows.copy(), targets, weights)
+
+    def validate(self) -> None:
+        """Require targets and positive weights for every row."""
+        n_rows = self.rows.shape[0]
+        require(n_rows > 0, "a block must hold rows")
+        for name in ("targets", "weights"):
+            belonging = getattr(self, name)
+            require(belonging is None or belonging.shape[0] == n_rows, f"{name} must be one a row")
+        require(self.weights is None or (self.weights > 0.0).all(), "weights must be positive")
+
+
+class RowBuffer(Saved):
+    """Rows that are pending until the next boundary; the blocks are the same for every cutting.
 
     Law: pushing the same rows in any batches yields the same blocks, bit for bit.
 
@@ -86,9 +165,9 @@ class RowBuffer:
 
     Notes
     -----
-    A row that has to wait is copied once when it arrives and once when its block is complete, so
-    a stream of single rows costs O(1) a row. Rows that need not wait are handed on as views of the
-    caller's array. The dtype of a block is the common one of its rows.
+    A pending row is copied once when it arrives and once when its block is complete, so a stream of
+    single rows costs O(1) a row. Rows that need not wait are handed on as views of the caller's
+    array. The dtype of a block is the common one of its rows.
 
     Examples
     --------
@@ -101,16 +180,24 @@ class RowBuffer:
     RowBuffer(position=8, n_pending=2)
     """
 
+    STATE: ClassVar[dict[str, Kind]] = {"position": Int(), "pending": Maybe(Object((Block,)))}
+
     def __init__(self, boundaries: Boundaries, position: int = 0) -> None:
         self.boundaries = boundaries
         self.position = as_positive_int(position, name="position", minimum=0)
+        # Blocks, or (row, target, weight) of single rows with named columns.
+        self._pieces: list[Block | tuple[Row, Any, float]] = []
         self.n_pending = 0
-        self._waiting: list[Block] = []
 
     @property
     def stop(self) -> int:
         """Absolute position after the last row pushed."""
         return self.position + self.n_pending
+
+    def append(self, row: Row, target: Any, weight: float) -> None:
+        """Add one row with named columns, which must not complete a block."""
+        self._pieces.append((row, target, weight))
+        self.n_pending += 1
 
     def push(
         self,
@@ -123,87 +210,146 @@ class RowBuffer:
         Parameters
         ----------
         rows : ndarray or csr_array, shape (n, d)
-            Rows already checked; n may be 0.
+            Rows already validated; n may be 0.
         targets : ndarray, shape (n, ...), optional
             Given with every push or with none.
         weights : ndarray, shape (n,), optional
             None where every row weighs one.
         """
-        complete, rest = self.cut(rows, targets, weights)
-        # The caller may overwrite a view of its own array before the block is complete.
-        left_over = [_copied(rest)] if rest.start < rest.stop else []
-        if complete:
-            self._waiting = left_over
-        else:
-            self._waiting.extend(left_over)
-        self.position = complete[-1].stop if complete else self.position
-        self.n_pending = rest.stop - self.position
+        arrived, complete = Block(self.stop, rows, targets, weights), []
+        while (split := self.split(arrived)) is not None:
+            block, arrived = split
+            complete.append(block)
+            self.move_to(block.stop)
+        self.hold(arrived)
         return complete
 
-    def cut(
-        self,
-        rows: Rows,
-        targets: NDArray[Any] | None = None,
-        weights: NDArray[np.float64] | None = None,
-    ) -> tuple[list[Block], Block]:
-        """Return the blocks that these rows would complete, and what would wait; nothing changes.
+    def split(self, arrived: Block) -> tuple[Block, Block] | None:
+        """Return the block that arriving rows complete and what is left of them; nothing changes.
 
-        For those who must take in one block after the other, and may be interrupted between two.
+        None where they complete no block.
         """
-        arrived = Block(self.stop, rows, targets, weights)
-        if self._waiting and (targets is None) != (self._waiting[0].targets is None):
+        if self._pieces and arrived.targets is None and self._first_target() is not None:
             raise ValueError("targets must be given with every push or with none, got both")
-        position, waiting, complete = self.position, self._waiting, []
-        while (boundary := self.boundaries.after(position)) <= arrived.stop:
-            complete.append(_joined([*waiting, _part(arrived, boundary)]))
-            arrived = _part(arrived, arrived.stop, begin=boundary)
-            position, waiting = boundary, []
-        return complete, arrived
+        boundary = self.boundaries.after(self.position)
+        if boundary > arrived.stop:
+            return None
+        pending, part = self.pending, arrived.part(arrived.start, boundary)
+        block = part if pending is None else joined([pending, part])
+        return block, arrived.part(boundary, arrived.stop)
 
+    def move_to(self, position: int) -> None:
+        """Drop the pending rows, which have been handed on, and go on from a position."""
+        self.position, self._pieces, self.n_pending = position, [], 0
+
+    def drop_last(self) -> None:
+        """Take back the last pending row."""
+        pending = self.pending
+        assert pending is not None
+        rest = pending.part(pending.start, pending.stop - 1)
+        self._pieces = [rest] if rest.start < rest.stop else []
+        self.n_pending -= 1
+
+    def hold(self, rest: Block) -> None:
+        """Keep rows that complete no block, as a copy: the caller may overwrite its array."""
+        if rest.start < rest.stop:
+            self._pieces.append(rest.copy())
+            self.n_pending += rest.stop - rest.start
+
+    def _first_target(self) -> Any:
+        piece = self._pieces[0]
+        return piece.targets if isinstance(piece, Block) else piece[1]
+
+    @property
     def pending(self) -> Block | None:
-        """Return the rows that wait, as one block, or None; nothing changes."""
-        return _joined(self._waiting) if self._waiting else None
+        """Pending rows as one block, or None."""
+        if not self._pieces:
+            return None
+        if len(self._pieces) > 1 or not isinstance(self._pieces[0], Block):
+            # One assignment of equal content: what is read does not change.
+            self._pieces = [joined(_as_blocks(self._pieces, self.position))]
+        block = self._pieces[0]
+        assert isinstance(block, Block)
+        return block
 
     def copy(self) -> Self:
         """Return an independent buffer with the same rows."""
         twin = type(self)(self.boundaries, self.position)
-        # Blocks are never changed in place, so the two may share them.
-        twin._waiting, twin.n_pending = list(self._waiting), self.n_pending
+        # Pieces are never changed in place, so the two may share them.
+        twin._pieces, twin.n_pending = list(self._pieces), self.n_pending
         return twin
+
+    def get_state(self) -> dict[str, Any]:
+        """Return position and pending rows; boundaries follow from the parameters."""
+        return {"position": self.position, "pending": self.pending}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return a buffer whose boundaries its owner will set."""
+        buffer = cls(Boundaries(), state["position"])
+        pending = state["pending"]
+        if pending is not None:
+            buffer._pieces, buffer.n_pending = [pending], pending.stop - pending.start
+        return buffer
+
+    def check_boundaries(self) -> None:
+        """Require pending rows that begin at the position and end before the next boundary."""
+        if (pending := self.pending) is not None:
+            require(pending.start == self.position, "pending rows must begin at the position")
+            boundary = self.boundaries.after(self.position)
+            require(pending.stop < boundary, "pending rows must end before the next boundary")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RowBuffer):
             return NotImplemented
-        settings = [(side.boundaries, side.position, side.n_pending) for side in (self, other)]
-        return settings[0] == settings[1] and _same_block(self.pending(), other.pending())
+        params = [(side.boundaries, side.position, side.n_pending) for side in (self, other)]
+        return params[0] == params[1] and _same_block(self.pending, other.pending)
 
     __hash__ = None  # type: ignore[assignment]  # it changes with every row
 
     def __getstate__(self) -> dict[str, Any]:
-        block = self.pending()
-        return {**self.__dict__, "_waiting": [] if block is None else [block]}
+        pending = self.pending
+        return {**self.__dict__, "_pieces": [] if pending is None else [pending]}
 
     def __repr__(self) -> str:
         return f"RowBuffer(position={self.position}, n_pending={self.n_pending})"
 
 
-def _part(block: Block, end: int, *, begin: int | None = None) -> Block:
-    begin = block.start if begin is None else begin
-    if (begin, end) == (block.start, block.stop):
-        return block  # slicing a sparse matrix copies it
-    inside = slice(begin - block.start, end - block.start)
-    targets = None if block.targets is None else block.targets[inside]
-    weights = None if block.weights is None else block.weights[inside]
-    return Block(begin, block.rows[inside], targets, weights)
+def _as_blocks(pieces: Sequence[Block | tuple[Row, Any, float]], start: int) -> list[Block]:
+    """Return pieces as blocks, consecutive single rows as one."""
+    blocks: list[Block] = []
+    single: list[tuple[Row, Any, float]] = []
+    for piece in pieces:
+        if not isinstance(piece, Block):
+            single.append(piece)
+            continue
+        if single:
+            blocks.append(block_of_rows(start, single))
+            start, single = blocks[-1].stop, []
+        blocks.append(piece)
+        start = piece.stop
+    return [*blocks, block_of_rows(start, single)] if single else blocks
 
 
-def _copied(block: Block) -> Block:
-    targets = None if block.targets is None else block.targets.copy()
-    weights = None if block.weights is None else block.weights.copy()
-    return Block(block.start, block.rows.copy(), targets, weights)
+def block_of_rows(start: int, pieces: Sequence[tuple[Row, Any, float]]) -> Block:
+    """Return single rows as a block; targets are all None, or labels, or arrays of numbers."""
+    rows, targets, weights = zip(*pieces, strict=True)
+    together: NDArray[Any] | None = None
+    if isinstance(targets[0], np.ndarray):
+        together = np.stack(targets)
+    elif targets[0] is not None:
+        together = with_labels(np.array(targets))
+    weighted = any(weight != 1.0 for weight in weights)
+    return Block(
+        start,
+        as_matrix(rows),
+        together,
+        np.array(weights, dtype=np.float64) if weighted else None,
+    )
 
 
-def _joined(blocks: Sequence[Block]) -> Block:
+def joined(blocks: Sequence[Block]) -> Block:
+    """Return consecutive blocks as one."""
     if len(blocks) == 1:
         return blocks[0]
     rows = _stacked([block.rows for block in blocks])

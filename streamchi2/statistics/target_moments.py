@@ -1,27 +1,27 @@
 """Moments of features together with numeric targets: all that linear regression needs.
 
 What a least-squares learner asks of a stream is the same for numbers and for classes, so both
-trackers answer with one :class:`RegressionMoments`.
+statistics answer with one :class:`RegressionMoments`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.state import Array, Int, Kind, Object, Saved, require, same_state
 from streamchi2.statistics.centred_block import (
     CentredBlock,
     between_row,
     centred_block,
-    faded_weights,
-    fading,
     pooled_mean,
+    unit_weights,
 )
-from streamchi2.statistics.moments import Moments, is_moderate, safe_to_multiply, same_state
+from streamchi2.statistics.moments import Moments, is_moderate, safe_to_multiply
 from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # as in the moments of the features
@@ -38,6 +38,7 @@ class RegressionMoments:
     """
 
     weight: float
+    count: float  # of rows that the weights stand for
     mean: NDArray[np.float64]  # (d,)
     scatter: NDArray[np.float64]  # (d, d), H
     target_mean: NDArray[np.float64]  # (t,)
@@ -45,15 +46,13 @@ class RegressionMoments:
     target_scatter: NDArray[np.float64]  # (t,), S
 
 
-class TargetMoments:
+class TargetMoments(Saved):
     """Moments of features and of numeric targets; merging equals having seen both streams.
 
     Parameters
     ----------
     n_features, n_targets : int
         Widths D and T of rows and targets.
-    half_life : float, optional
-        Number of rows after which a row counts half; None remembers everything.
 
     Notes
     -----
@@ -62,13 +61,21 @@ class TargetMoments:
 
     Examples
     --------
-    >>> tracker = TargetMoments(1, 1).update(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]))
-    >>> tracker.summary().cross, tracker.summary().target_mean
+    >>> moments = TargetMoments(1, 1).update(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]))
+    >>> moments.summary().cross, moments.summary().target_mean
     (array([[4.]]), array([3.]))
     """
 
-    def __init__(self, n_features: int, n_targets: int, *, half_life: float | None = None) -> None:
-        self.features = Moments(n_features, half_life=half_life)
+    STATE: ClassVar[dict[str, Kind]] = {
+        "features": Object((Moments,)),
+        "n_targets": Int(1),
+        "target_mean": Array(),
+        "target_scatter": Array(),
+        "cross": Array(2),
+    }
+
+    def __init__(self, n_features: int, n_targets: int) -> None:
+        self.features = Moments(n_features)
         self.n_targets = as_positive_int(n_targets, name="n_targets")
         self.target_mean = np.zeros(n_targets)
         self.target_scatter = np.zeros(n_targets)
@@ -89,12 +96,8 @@ class TargetMoments:
             )
         for start in range(0, rows.shape[0], _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
-            n_rows = rows[part].shape[0]
-            share = None if weights is None else weights[part]
-            faded = faded_weights(n_rows, share, self.features.half_life)
-            self._absorb(
-                centred_block(rows[part], faded), centred_block(targets[part], faded), n_rows
-            )
+            share = unit_weights(rows[part]) if weights is None else weights[part]
+            self._absorb(centred_block(rows[part], share), centred_block(targets[part], share))
         return self
 
     def fade(self, factor: float) -> Self:
@@ -105,7 +108,7 @@ class TargetMoments:
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
-        self.features.check_settings(other.features)
+        self.features.check_same_width(other.features)
         if other.n_targets != self.n_targets:
             raise StateMismatchError(
                 f"n_targets must agree to merge, got {self.n_targets} and {other.n_targets}"
@@ -128,6 +131,7 @@ class TargetMoments:
         """
         return RegressionMoments(
             self.features.weight,
+            self.features.count,
             self.features.mean.copy(),
             self.features.scatter() if whole else self.features.upper.T,
             self.target_mean.copy(),
@@ -136,25 +140,32 @@ class TargetMoments:
         )
 
     def copy(self) -> Self:
-        """Return an independent tracker in the same state."""
+        """Return an independent object in the same state."""
         twin = object.__new__(type(self))
         # Arrays of targets are replaced, never changed in place, so the twins may share them.
         twin.__dict__.update(self.__dict__, features=self.features.copy())
         return twin
 
-    def _absorb(self, block: CentredBlock, targets: CentredBlock, n_rows: int) -> None:
-        kept = fading(n_rows, self.features.half_life)
-        before, weight = kept * self.features.weight, targets.weight
+    def _absorb(self, block: CentredBlock, targets: CentredBlock) -> None:
+        before, weight = self.features.weight, targets.weight
         targets.scaled[-1] = between_row(before, self.target_mean, weight, targets.mean)
-        self.features.absorb(block, n_rows)  # also fills the between row of the features
+        self.features.absorb(block)  # also fills the between row of the features
         # float32 times float64 is a float64 product: one careful side is enough.
         features, answers = safe_to_multiply(block.scaled), targets.scaled
         if features.dtype == np.float32 and is_moderate(answers):
             answers = answers.astype(np.float32)
-        self.cross = kept * self.cross + features.T @ answers
+        self.cross = self.cross + features.T @ answers
         squares = np.einsum("ij,ij->j", targets.scaled, targets.scaled)
-        self.target_scatter = kept * self.target_scatter + squares
+        self.target_scatter = self.target_scatter + squares
         self.target_mean = pooled_mean(before, self.target_mean, weight, targets.mean)
+
+    def validate(self) -> None:
+        """Require arrays of the widths that features and targets imply."""
+        width, n_targets = self.features.n_features, self.n_targets
+        for name in ("target_mean", "target_scatter"):
+            require(getattr(self, name).shape == (n_targets,), f"{name} must have {n_targets}")
+        require(self.cross.shape == (width, n_targets), f"cross must be {width} x {n_targets}")
+        require((self.target_scatter >= 0.0).all(), "target_scatter must not be negative")
 
     def __eq__(self, other: Any) -> bool:
         return type(self) is type(other) and same_state(self.__dict__, other.__dict__)

@@ -19,9 +19,7 @@ from streamchi2.validation.rows import (
     as_values,
     as_weights,
     check_named_alike,
-    check_same_columns,
     columns_of,
-    record_columns,
 )
 from streamchi2.validation.table import (
     Table,
@@ -52,9 +50,7 @@ __all__ = [
     "as_values",
     "as_weights",
     "check_named_alike",
-    "check_same_columns",
     "columns_of",
-    "record_columns",
     "refuse_huge",
     "refuse_other_kind",
     "refuse_unknown",

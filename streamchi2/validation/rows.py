@@ -15,16 +15,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from streamchi2.errors import StateMismatchError
 from streamchi2.validation.table import Table
 
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 
-_COLUMNS = ("n_features_in_", "feature_names_in_")
 _NUMBER_KINDS = "biuf"
 _ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
@@ -54,34 +53,25 @@ def as_values(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
 
 
 def as_estimator_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
-    """Return ``X`` as non-negative rows and let ``estimator`` record or check width and names.
+    """Return ``X`` as non-negative rows with the width and names that ``estimator`` knows.
 
     As everywhere in scikit-learn, object arrays that hold nothing but numbers are welcome.
-    With ``reset=True`` nothing is checked against earlier batches; :func:`record_columns` is then
-    called once everything else about the first batch has passed, so a refusal leaves no trace.
+    With ``reset=True`` nothing is checked against earlier batches.
     """
     return _estimator_floats(estimator, X, reset=reset, negative=False, accept_sparse=True)
 
 
-def record_columns(estimator: Any, X: Any) -> None:
-    """Let ``estimator`` record the width and the column names of its first batch."""
+class _Recorder(BaseEstimator):
+    """Lets scikit-learn find out which columns a batch has."""
+
+
+def columns_of(X: Any) -> tuple[int, NDArray[Any] | None]:
+    """Return the number of columns of a batch, and their names if scikit-learn sees any."""
     if isinstance(X, Table):
-        estimator.n_features_in_, estimator.feature_names_in_ = X.shape[1], X.columns
-        return
-    validate_data(estimator, X if hasattr(X, "shape") else np.asarray(X), skip_check_array=True)
-
-
-def columns_of(estimator: Any) -> dict[str, Any]:
-    """Return the width and the column names that an estimator has recorded, as attributes."""
-    return {name: getattr(estimator, name) for name in _COLUMNS if hasattr(estimator, name)}
-
-
-def check_same_columns(mine: Any, other: Any) -> None:
-    """Refuse to merge estimators that were fed other columns."""
-    for name in _COLUMNS:
-        here, there = getattr(mine, name, None), getattr(other, name, None)
-        if not np.array_equal(here, there):  # type: ignore[arg-type]
-            raise StateMismatchError(f"{name} must agree to merge, got {here} and {there}")
+        return int(X.shape[1]), X.columns
+    recorder = _Recorder()
+    validate_data(recorder, X if hasattr(X, "shape") else np.asarray(X), skip_check_array=True)
+    return int(recorder.n_features_in_), getattr(recorder, "feature_names_in_", None)
 
 
 def check_named_alike(rows: Any, X: Any, *, name: str) -> None:

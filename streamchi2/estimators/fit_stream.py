@@ -1,0 +1,182 @@
+"""fit_stream: learning from sources that do not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from streamchi2.estimators.checkpoints import Checkpoint
+from streamchi2.provenance import Provenance, Ranges
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.sources import Batch, ReadAhead, Source, as_source, progress_bar
+from streamchi2.stream import Stream
+
+
+class FitStream:
+    """``fit_stream`` for an estimator that holds a stream."""
+
+    _stream: Stream
+
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        batch_size: int = 4096,
+        source_name: str | None = None,
+        forget: bool = True,
+        checkpoint: Any = None,
+        checkpoint_every: int = 100_000,
+        verbose: int = 1,
+    ) -> Self:
+        """Learn from a source larger than memory, as a ``partial_fit`` loop would, bit for bit.
+
+        A thread reads the next batches while the present one is learnt; what is held in memory
+        depends on the batches and on D, never on the number of rows. (Of a Parquet file one row
+        group is held: write wide tables with row groups of some ten thousand rows.)
+
+        Parameters
+        ----------
+        source : iterable, str, path, pyarrow.dataset.Dataset or pyarrow.Table
+            Batches X, (X, y) or (X, y, sample_weight), where y may be None for rows without
+            targets; or a Parquet or CSV file, a folder of such files, or a table (these need
+            the extra ``arrow``). It is read by another thread.
+        target : str, optional
+            Column of a table that holds the targets. Where it is null, a row has none and is
+            learnt from as by ``observe``. In text, cells that are empty or hold one of the usual
+            words for it, such as NA, NaN or null, are null.
+        columns : sequence of str, optional
+            Columns of a table to learn from; by default all but the target.
+        batch_size : int, default=4096
+            Rows read from a table at a time. It does not change the result.
+        source_name : str, optional
+            What :attr:`provenance_` calls rows that come from no file. Without it they are not
+            recorded.
+        forget : bool, default=True
+            Start afresh, as ``fit`` does. False goes on, and leaves out what :attr:`provenance_`
+            says has been learnt from this source before.
+        checkpoint : str or path, optional
+            File to which the estimator is saved every ``checkpoint_every`` rows and at the end. If
+            it exists, learning goes on from there, and ends with the model of a run that was
+            never interrupted. One made under other parameters or from other sources is refused.
+        checkpoint_every : int, default=100_000
+            Rows between two checkpoints.
+        verbose : int, default=1
+            0 shows nothing; otherwise a progress bar is shown if stderr is a terminal and tqdm is
+            installed (the extra ``progress``).
+
+        Returns
+        -------
+        estimator
+            This one. Where a batch is refused, those before it have been learnt.
+
+        Examples
+        --------
+        >>> from streamchi2 import ExpChi2Sampler
+        >>> batches = ([[0.1 * i, 1.0 - 0.1 * i]] for i in range(10))
+        >>> sampler = ExpChi2Sampler(16, random_state=0)
+        >>> sampler.fit_stream(batches, source_name="tenths").provenance_
+        {'tenths': ((0, 10),)}
+        """
+        rows = as_source(
+            source,
+            target=target,
+            columns=columns,
+            batch_size=batch_size,
+            name=source_name,
+            numbers=is_regressor(self),
+        )
+        saved = None
+        first = forget or not self.__sklearn_is_fitted__()  # type: ignore[attr-defined]
+        absorbed = Provenance() if first else self._stream.provenance
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, checkpoint_every, rows.names)
+            if saved.restore(self, absorbed):
+                absorbed, first = self._stream.provenance, False
+        if first:
+            self._refuse_without_target(rows)
+        self._learn_batches(rows, absorbed, saved, first=first, verbose=verbose)
+        return self
+
+    @property
+    def provenance_(self) -> dict[str, Ranges]:
+        """What has been learnt from files and named sources: ranges of rows, end exclusive.
+
+        Estimators that have learnt the same row refuse to :meth:`merge`.
+        """
+        check_is_fitted(self)
+        return dict(self._stream.provenance.entries)
+
+    def _learn_batches(
+        self,
+        rows: Source,
+        absorbed: Provenance,
+        saved: Checkpoint | None,
+        *,
+        first: bool,
+        verbose: int,
+    ) -> None:
+        n_done = sum(absorbed.beginning(name) for name in rows.names)
+        with (
+            progress_bar(rows.n_rows, n_done=n_done, verbose=verbose) as report,
+            ReadAhead(rows.batches(absorbed)) as batches,
+        ):
+            for batch in batches:
+                with batch.named_in_errors():
+                    self._take_in(batch, first=first)
+                first = False
+                report(batch.n_rows)
+                if saved is not None:
+                    saved.count(self, batch.n_rows)
+        if first:
+            raise ValueError("source must hold at least one row, got none")
+        if saved is not None and saved.n_rows_since:
+            saved.save(self)
+
+    def _take_in(self, batch: Batch, *, first: bool) -> None:
+        """Learn from a batch and record where it came from, both or, if it is refused, neither."""
+        if first:
+            with deferred_interrupts():
+                self._learn_batch(batch, first=True)
+                self._record(batch, batch.n_rows)
+            return
+        stream = self._stream
+        before = stream.n_rows
+        with stream.lock, deferred_interrupts():
+            self._provenance_with(batch, batch.n_rows)  # refuses rows that have been learnt
+            try:
+                self._learn_batch(batch, first=False)
+            except BaseException:  # whole blocks may have been learnt before Ctrl-C
+                self._record(batch, self._n_taken(batch, stream.n_rows - before))
+                raise
+            self._record(batch, batch.n_rows)
+
+    def _record(self, batch: Batch, n_rows: int) -> None:
+        self._stream.provenance = self._provenance_with(batch, n_rows)
+
+    def _provenance_with(self, batch: Batch, n_rows: int) -> Provenance:
+        provenance = self._stream.provenance
+        if batch.source is None:
+            return provenance
+        return provenance.with_range(batch.source, batch.start, batch.start + n_rows)
+
+    def _n_taken(self, batch: Batch, n_learnt: int) -> int:
+        """Return how many rows of a batch went by when so many were learnt."""
+        if n_learnt == 0 or batch.weights is None:
+            return n_learnt
+        # Rows of weight zero never reach the stream.
+        return int(np.flatnonzero(np.asarray(batch.weights))[n_learnt - 1]) + 1
+
+    def _learn_batch(self: Any, batch: Batch, *, first: bool) -> None:
+        """Learn from a batch of a source; targets are for those who have a use for them."""
+        self._learn_rows(batch.rows, batch.weights, first=first)
+
+    def _refuse_without_target(self: Any, rows: Source) -> None:
+        table_without = getattr(rows, "target", "") is None
+        if table_without and self.__sklearn_tags__().target_tags.required:
+            raise TypeError("target must name the column that holds the targets, got None")

@@ -1,0 +1,41 @@
+"""Base class of the linear models on a stream of features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamchi2.estimators.base import StreamEstimator
+from streamchi2.model import FittedModel, ModelParams, fit
+from streamchi2.solvers.problem import PenaltyParams
+
+
+class LinearStreamEstimator(StreamEstimator):
+    """A stream estimator whose model is penalised least squares on the rows themselves."""
+
+    alpha: float | str
+    penalty: str
+    l1_ratio: float
+
+    @property
+    def alpha_(self) -> float:
+        """Strength of the penalty, as given or as chosen by generalised cross-validation."""
+        return self._model().linear.alpha
+
+    def _model_params(self) -> ModelParams:
+        return ModelParams(penalty=PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio))
+
+    def _check_params(self, X: Any, n_features: int, *, first: bool) -> None:
+        super()._check_params(X, n_features, first=first)
+        self._model_params()
+
+    def _model(self) -> FittedModel:
+        reading, params = self._reading, self._model_params()
+
+        def work() -> FittedModel:
+            model = fit(reading, params)
+            reading.forget_statistics()
+            for array in (model.linear.coef, model.linear.intercept, model.linear.centre):
+                array.setflags(write=False)
+            return model
+
+        return reading.result(("model", params), work)

@@ -1,0 +1,101 @@
+"""What can be read of a feature map that follows a stream: for both front ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.bases import LandmarkBasis
+from streamchi2.feature_map.adaptive import AdaptiveBlock
+from streamchi2.series import DirectSeries
+from streamchi2.stream import Reading
+
+
+class MapReadings:
+    """Readings of a map, for estimators that have a ``_reading`` of their stream.
+
+    With several descriptors each is a dict from their names to what it is for each.
+    """
+
+    _reading: Reading
+
+    @property
+    def k_(self) -> Any:
+        """Nodes of the direct series now in use."""
+        return self._reading_of_blocks(_k_of)
+
+    @property
+    def n_terms_(self) -> Any:
+        """Number of coordinates per value."""
+        return self._reading_of_blocks(lambda block: block.series.n_terms)
+
+    @property
+    def beta_(self) -> Any:
+        """Inverse scale of the kernel."""
+        return self._reading_of_blocks(lambda block: block.basis.beta)
+
+    @property
+    def landmarks_(self) -> Any:
+        """Rows on which the features rest, as a copy."""
+        return self._reading_of_blocks(_landmarks_of)
+
+    @property
+    def input_histogram_(self) -> Any:
+        """Values seen so far, as a copy."""
+        return self._reading.inputs.each(lambda part: part.histogram.copy())
+
+    @property
+    def predicted_kernel_error_(self) -> Any:
+        """What the series is predicted to cost the kernel, an upper estimate."""
+        return self._reading.inputs.each(AdaptiveBlock.predicted_kernel_error)
+
+    @property
+    def transports_(self) -> Any:
+        """Re-estimations of k: position in the stream, and how far the coordinates moved."""
+        return self._reading.inputs.each(lambda part: part.transports)
+
+    @property
+    def transport_residual_(self) -> Any:
+        """Sum of the residuals: how far the features may have moved since the beginning."""
+        return self._reading.inputs.each(_residual)
+
+    def kernel_error(self) -> Any:
+        """Measure the error of the present map on a fair sample of the rows seen.
+
+        Up to 128 rows of the stream are kept for this. Their exact kernel is compared with the
+        inner products of their features.
+
+        Returns
+        -------
+        KernelError
+            Root mean square and worst absolute error over all pairs; with several descriptors, a
+            dict of them.
+        """
+        return self._reading.inputs.each(AdaptiveBlock.measured_kernel_error)
+
+    def _reading_of_blocks(self, look: Callable[[Any], Any]) -> Any:
+        blocks = self._reading.feature_map.blocks
+        names = self._reading.map_params.names
+        if names is None:
+            return look(blocks[0])
+        return {name: look(block) for name, block in zip(names, blocks, strict=True)}
+
+
+def _landmarks_of(block: Any) -> Any:
+    if not isinstance(block.basis, LandmarkBasis):
+        raise AttributeError(f"landmarks_ belongs to basis='landmarks', this is {block.basis!r}")
+    return block.basis.landmarks.copy()
+
+
+def _k_of(block: Any) -> NDArray[np.float64]:
+    series = block.series.series
+    if not isinstance(series, DirectSeries):
+        raise AttributeError(f"k_ belongs to series='direct', this is {series!r}")
+    return np.array(series.k)
+
+
+def _residual(part: AdaptiveBlock) -> float:
+    return float(sum(transport.residual for transport in part.transports))

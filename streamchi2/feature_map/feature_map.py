@@ -1,0 +1,337 @@
+"""Rows to features: a frozen map of one or several blocks, with an optional projection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from streamchi2.bases import BASES, Basis, BoundBasis, HashBuckets
+from streamchi2.runtime.threads import for_each_block
+from streamchi2.series.transport import RotatedSeries
+from streamchi2.solvers.block_vectors import BlockVectors
+from streamchi2.state import (
+    Array,
+    Columns,
+    Kind,
+    Maybe,
+    Object,
+    Param,
+    SavedValue,
+    TupleOf,
+    require,
+)
+from streamchi2.validation import Floats, Rows
+
+_LEAST_BETA = 1e-30
+_CHUNK_ROWS = 128  # divides the block rows of every basis
+
+
+@dataclass(frozen=True)
+class MapBlock(SavedValue):
+    r"""Rows to features whose inner products approximate the exp-chi2 kernel.
+
+    .. math:: z(x)^\top z(y) \approx \exp(-\beta\,\chi^2(x, y))
+
+    Law: a block is a value. Equal blocks give equal features, pickles hold the seed and not a
+    matrix, and nothing about a block ever changes; adapting to the data means making another one.
+
+    Parameters
+    ----------
+    series : RotatedSeries
+        One value to N coordinates.
+    basis : Basis
+        Coordinates to features.
+    buckets : HashBuckets or None, default=None
+        Folds the coordinates of wide or open-ended rows; None keeps every one of them.
+    dtype : str, default="float32"
+        "float32" or "float64", of the work and of the features.
+
+    Examples
+    --------
+    >>> from streamchi2.bases import OrthogonalBasis
+    >>> from streamchi2.series import DirectSeries
+    >>> series = RotatedSeries(DirectSeries([0.7, 0.2, 0.06]))
+    >>> block = MapBlock(series, OrthogonalBasis(n_inputs=9, n_components=1000, seed=0))
+    >>> z = block.transform(np.array([[0.2, 0.3, 0.5], [0.1, 0.2, 0.7]]))
+    >>> print(f"{z[0] @ z[1]:.3f}, exactly {np.exp(-0.13 / 3):.3f}")
+    0.959, exactly 0.958
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "series": Object((RotatedSeries,)),
+        "basis": Object(tuple(BASES.values())),
+        "buckets": Maybe(Object((HashBuckets,))),
+        "dtype": Param(),
+    }
+
+    series: RotatedSeries
+    basis: Basis
+    buckets: HashBuckets | None = None
+    dtype: str = "float32"
+
+    @property
+    def n_components(self) -> int:
+        """Number of features D."""
+        return self.basis.n_components
+
+    @cached_property
+    def _bound(self) -> BoundBasis:
+        """The basis, its landmarks (if it has any) in the coordinates of this block."""
+        return self.basis.bind(lambda rows: self.inputs(_within(rows, self._work_dtype)))
+
+    def with_series(self, series: RotatedSeries) -> Self:
+        """Return the block with another series and all else unchanged."""
+        return replace(self, series=series)
+
+    def transform(self, rows: Rows, *, n_jobs: int | None = None) -> Floats:
+        """Return the features of validated rows, shape (n, D).
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array, shape (n, d)
+            Validated rows.
+        n_jobs : int or None, default=None
+            Number of threads; does not change a bit of the result.
+        """
+        if self.buckets is not None:
+            rows = sparse.csr_array(rows)  # only stored values have buckets
+        dtype, bound = self._work_dtype, self._bound
+        features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
+
+        def work(start: int, stop: int) -> None:
+            block = _within(rows[start:stop], dtype)
+            bound.features(self.inputs(block), features[start:stop])
+
+        for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows)
+        return features
+
+    def transform_row(
+        self,
+        values: NDArray[np.float64],
+        buckets: NDArray[np.int32],
+        signs: NDArray[np.int8],
+    ) -> Floats:
+        """Return the features of one folded row, shape (D,), without a matrix around it.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_values,)
+            Validated values of the row; zeros are welcome.
+        buckets, signs : ndarray, shape (n_values, n_terms)
+            From :meth:`streamchi2.bases.HashBuckets.assign`.
+        """
+        coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
+        inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
+        # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
+        np.add.at(inputs[0], buckets.ravel(), (coordinates.T * signs).ravel())
+        features: Floats = np.empty((1, self.n_components), dtype=self.dtype)
+        self._bound.features(inputs, features)
+        row: Floats = features[0]
+        return row
+
+    def coordinates(self, rows: Rows) -> NDArray[np.float64]:
+        """Return what reaches the basis, in double precision whatever the dtype.
+
+        Small eigenvalues are made of it, and divided by.
+        """
+        rows = sparse.csr_array(rows) if self.buckets is not None else rows
+        doubled = replace(self, dtype="float64").inputs(rows.astype(np.float64, copy=False))
+        return np.asarray(doubled[:, : self.basis.n_inputs], dtype=np.float64)
+
+    @property
+    def _work_dtype(self) -> str:
+        # Data whose scale is beyond float32 show by their beta; only the features fit then.
+        return self.dtype if _LEAST_BETA < self.basis.beta < 1 / _LEAST_BETA else "float64"
+
+    def inputs(self, rows: Rows) -> Floats:
+        """Coordinates of a block of rows in a scratch array, zeros behind them."""
+        if self.buckets is not None:
+            folded = self.buckets.fold(rows, self.series.coordinates(np.asarray(rows.data)))
+            return _padded(folded, self.basis.scratch_width)
+        n_rows, width = rows.shape
+        n_terms = self.series.n_terms
+        scratch: Floats = np.zeros((n_rows, self.basis.scratch_width), dtype=rows.dtype)
+        terms = scratch[:, : n_terms * width].reshape(n_rows, n_terms, width).transpose(1, 0, 2)
+        if isinstance(rows, sparse.csr_array):
+            row_of_value = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
+            terms[:, row_of_value, rows.indices] = self.series.coordinates(rows.data)
+        else:
+            self.series.coordinates(rows, out=terms)
+        return scratch
+
+    def validate(self) -> None:
+        """Require a basis as wide as the buckets that fill it."""
+        if self.buckets is not None:
+            require(self.buckets.n_buckets == self.basis.n_inputs, "buckets must fill the basis")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Landmarks in coordinates can be worked out again.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class Projection(SavedValue):
+    """Principal components of the features of each block, as a first pass has found them."""
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "blocks": TupleOf(Array(2)),
+        "mean": Array(),
+        "variance_shares": TupleOf(Array()),
+    }
+
+    blocks: tuple[NDArray[np.float64], ...]  # (D_g, P_g) each
+    mean: NDArray[np.float64]  # (D,), about which features are projected
+    variance_shares: tuple[NDArray[np.float64], ...]
+
+    @property
+    def vectors(self) -> BlockVectors:
+        """The directions of all blocks."""
+        return BlockVectors(self.blocks)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of components of each block."""
+        return tuple(block.shape[1] for block in self.blocks)
+
+    def project(self, features: Floats) -> Floats:
+        r"""Return :math:`U^\top (z - m)` in the precision of the features, which are overwritten."""
+        features -= self.mean.astype(features.dtype)
+        projected = np.empty((features.shape[0], sum(self.sizes)), dtype=features.dtype)
+        vectors = self.vectors
+        parts = list(zip(vectors.inputs, vectors.outputs, self.blocks, strict=True))
+        # In chunks of one size: what a product of float32 rounds to depends on it.
+        for start in range(0, features.shape[0], _CHUNK_ROWS):
+            rows = slice(start, start + _CHUNK_ROWS)
+            for own, out, block in parts:
+                projected[rows, out] = features[rows, own] @ block.astype(features.dtype)
+        return projected
+
+    def validate(self) -> None:
+        """Require components of all features, and the share of variance of each."""
+        require(len(self.blocks) > 0 and all(self.sizes), "each block must have components")
+        shares = tuple(own.size for own in self.variance_shares)
+        require(shares == self.sizes, "each component must have a share")
+        n_features = sum(block.shape[0] for block in self.blocks)
+        require(n_features == self.mean.size, "means of all features")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Projection):
+            return NotImplemented
+        pairs = zip(self.blocks, other.blocks, strict=False)
+        if self.sizes != other.sizes or not np.array_equal(self.mean, other.mean):
+            return False
+        return all(np.array_equal(*pair) for pair in pairs)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+
+@dataclass(frozen=True)
+class FeatureMap(SavedValue):
+    r"""Features of every block side by side, so that their kernels add up, then projected if asked.
+
+    .. math:: z(x)^\top z(y) = \sum_g z_g(x_g)^\top z_g(y_g)
+              \approx \sum_g \exp(-\beta_g\,\chi^2(x_g, y_g))
+
+    Law: a map is a value, as each :class:`MapBlock` in it is. With one block that reads whole rows
+    its features are those of the block, bit for bit.
+
+    Parameters
+    ----------
+    blocks : tuple of MapBlock
+        One, or one a descriptor.
+    columns : tuple of tuple of int, or None
+        Columns that each block reads; None where the only one reads whole rows.
+    projection : Projection or None
+        Principal components to return in place of features.
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "blocks": TupleOf(Object((MapBlock,))),
+        "columns": Maybe(TupleOf(Columns())),
+        "projection": Maybe(Object((Projection,))),
+    }
+
+    blocks: tuple[MapBlock, ...]
+    columns: tuple[tuple[int, ...], ...] | None = None
+    projection: Projection | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of outputs of each block."""
+        if self.projection is not None:
+            return self.projection.sizes
+        return tuple(block.n_components for block in self.blocks)
+
+    @property
+    def n_components(self) -> int:
+        """Number of outputs of all blocks together."""
+        return sum(self.sizes)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows that are featurised together: the bits of a row may depend on it, not on others."""
+        return max(block._bound.block_rows for block in self.blocks)
+
+    @property
+    def is_rowwise(self) -> bool:
+        """Whether one row alone gives the bits that it gives among others."""
+        return self.projection is None and all(block.basis.is_rowwise for block in self.blocks)
+
+    def transform(self, rows: Rows, *, n_jobs: int | None = None) -> Floats:
+        """Return the outputs for validated rows, shape (n, n_components), blocks in order."""
+        if self.columns is None:
+            features = self.blocks[0].transform(rows, n_jobs=n_jobs)
+        else:
+            pairs = zip(self.blocks, self.columns, strict=True)
+            features = np.hstack(
+                [block.transform(read(rows, own), n_jobs=n_jobs) for block, own in pairs]
+            )
+        return features if self.projection is None else self.projection.project(features)
+
+    def without_projection(self) -> FeatureMap:
+        """Return the map to features."""
+        return replace(self, projection=None)
+
+
+def read(rows: Rows, columns: tuple[int, ...]) -> Rows:
+    """Return some columns of validated rows, without a copy where they follow one another.
+
+    >>> read(np.arange(6.0).reshape(2, 3), (2, 0))
+    array([[2., 0.],
+           [5., 3.]])
+    """
+    first = columns[0]
+    if columns == tuple(range(first, first + len(columns))):
+        return rows[:, first : first + len(columns)]
+    chosen: Rows = rows[:, list(columns)]
+    if isinstance(chosen, sparse.csr_array):
+        chosen.sort_indices()  # validated sparse rows are canonical
+    return chosen
+
+
+def _within(rows: Rows, dtype: str) -> Rows:
+    """Return rows in a dtype; what is too large for float32 becomes its largest number."""
+    if rows.dtype == dtype:
+        return rows
+    try:
+        with np.errstate(over="raise"):
+            return rows.astype(dtype, copy=False)
+    except FloatingPointError:
+        largest = np.finfo(dtype).max
+        if isinstance(rows, sparse.csr_array):
+            values = np.minimum(rows.data, largest).astype(dtype)
+            return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+        return np.minimum(rows, largest).astype(dtype)
+
+
+def _padded(block: Floats, width: int) -> Floats:
+    if block.shape[1] == width:
+        return block
+    scratch: Floats = np.zeros((block.shape[0], width), dtype=block.dtype)
+    scratch[:, : block.shape[1]] = block
+    return scratch

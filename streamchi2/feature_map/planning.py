@@ -1,0 +1,97 @@
+"""Planning a feature map: from parameters and the first rows of a stream to frozen blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.bases import BasisPlan, OrthogonalBasis
+from streamchi2.feature_map.feature_map import MapBlock
+from streamchi2.feature_map.params import BlockParams
+from streamchi2.kernels import chi2_distance
+from streamchi2.series import Series, predicted_error
+from streamchi2.series.series import USUAL_TERMS
+from streamchi2.series.transport import RotatedSeries
+from streamchi2.statistics.log_histogram import LogHistogram
+from streamchi2.validation import Rows
+
+_DISTANCE_ROWS = 256  # enough for the mean distance, whose cost grows with their square
+_RANGE_UNSEEN = (1e-4, 1.0)  # of a row that sums to one, while only zeros have been seen
+
+
+def planned_block(
+    params: BlockParams,
+    rows: Rows,
+    weights: NDArray[np.float64] | None,
+    histogram: LogHistogram,
+) -> MapBlock:
+    """Return the block for a stream that begins with these rows, whose histogram is given."""
+    beta = params.beta
+    if isinstance(beta, str):
+        first = slice(0, _DISTANCE_ROWS)
+        beta = usual_beta(rows[first], None if weights is None else weights[first])
+    series = RotatedSeries(_first_series(params, histogram, float(beta)))
+    buckets = params.buckets(series.n_terms)
+    n_inputs = params.n_features * series.n_terms if buckets is None else buckets.n_buckets
+    # Whatever the basis, this gives the coordinates that will reach it.
+    plain = MapBlock(series, OrthogonalBasis(n_inputs, 1, 0, float(beta)), buckets, params.dtype)
+    plan = BasisPlan(
+        n_inputs,
+        params.n_components,
+        params.seed,
+        float(beta),
+        float(params.dof),
+        rows,
+        weights,
+        plain.coordinates,
+        params.landmarks,
+    )
+    return MapBlock(series, params.basis_class.plan(plan), buckets, params.dtype)
+
+
+def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:
+    r"""Return one over the mean chi2 distance, :math:`\sum_{ij} w_i w_j \chi^2_{ij} / W^2`.
+
+    Pairs of a row with itself are included, so that a weight of two equals a repeated row.
+    Where all rows are equal the answer is 1.
+
+    >>> usual_beta(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    2.0
+    """
+    shares = np.full(rows.shape[0], 1.0) if weights is None else weights
+    shares = shares / shares.sum()
+    mean = float(shares @ chi2_distance(rows) @ shares)
+    # The reciprocal of a subnormal mean would be infinite.
+    return 1.0 / mean if mean > np.finfo(np.float64).tiny else 1.0
+
+
+def series_kernel_error(
+    series: Series, histogram: LogHistogram, *, beta: float, n_features: int
+) -> float:
+    r"""Return what a series costs the exp-chi2 kernel: :math:`\beta\,s\,|E[x - c(x)^\top c(x)]|`.
+
+    s is the mean number of non-zero values in a row. An upper estimate: it leaves out that the
+    kernel is below one, and that columns which two rows share err in the same direction.
+    """
+    lost = abs(predicted_error(histogram, series).shrinkage)
+    return beta * values_per_row(histogram, n_features) * lost
+
+
+def values_per_row(histogram: LogHistogram, n_features: int) -> float:
+    """Return the mean number of non-zero values in a row."""
+    return n_features * float(histogram.total / (histogram.total + histogram.n_zeros))
+
+
+def _first_series(params: BlockParams, histogram: LogHistogram, beta: float) -> Series:
+    n_terms, series = params.n_terms, params.series_class
+    if histogram.total == 0:
+        n_terms = USUAL_TERMS if isinstance(n_terms, str) else n_terms
+        return series.for_range(*_RANGE_UNSEEN, n_terms)
+    if not isinstance(n_terms, str):
+        return series.from_histogram(histogram, n_terms)
+    return series.enough(
+        histogram,
+        n_components=params.n_components or params.n_features,
+        beta=beta,
+        values_per_row=values_per_row(histogram, params.n_features),
+    )

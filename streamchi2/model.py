@@ -1,0 +1,393 @@
+"""From a stream to a model: in dual form while rows are fewer than features, then from moments.
+
+Two schedules use it. scikit-learn's estimators solve when they are read; river's solve at growing
+positions of the stream and predict with the last model in between (:class:`RefitSchedule`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.errors import NoTargetError
+from streamchi2.feature_map import FeatureMap
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.solvers.block_vectors import BlockVectors, consecutive
+from streamchi2.solvers.calibration import (
+    Calibration,
+    fitted_inverse_temperature,
+    left_out_scores,
+    own_shares,
+    quantile_shifts,
+)
+from streamchi2.solvers.dual_ridge import DualRidge
+from streamchi2.solvers.eigen import Eigenpairs
+from streamchi2.solvers.group_lasso import definite
+from streamchi2.solvers.group_path import entry_alphas
+from streamchi2.solvers.linear_model import LinearModel
+from streamchi2.solvers.principal import principal_components
+from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
+from streamchi2.state import Kind, Labels, Maybe, Object, SavedValue, require
+from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.feature_statistics import CALIBRATION_ROWS, FeatureStatistics
+from streamchi2.statistics.moments import Moments
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.targets import ClassTargets, has_target
+from streamchi2.stream import Reading
+from streamchi2.validation import Floats
+
+NumberOfComponents = float | tuple[float | None, ...] | None
+
+
+@dataclass(frozen=True)
+class ModelParams:
+    """The constructor parameters that decide how statistics become a model."""
+
+    n_pca: NumberOfComponents = None  # with descriptors, one for each
+    penalty: PenaltyParams = PenaltyParams()
+    calibrate: str | None = None
+    calibration_rows: int = CALIBRATION_ROWS  # of the sample, once rows are no longer kept
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal components of features, and the mean about which they are taken.
+
+    Each descriptor has eigenpairs of its own; without descriptors there is one tuple of pairs.
+    """
+
+    mean: NDArray[np.float64]  # (D,)
+    pairs: tuple[Eigenpairs, ...]
+    variance_shares: tuple[NDArray[np.float64], ...]
+    count: float  # of rows
+    weight: float
+    feature_map: FeatureMap | None = None
+
+    @property
+    def vectors(self) -> BlockVectors:
+        """The directions, those of one descriptor after those of the other."""
+        return BlockVectors(tuple(pairs.vectors for pairs in self.pairs))
+
+    @property
+    def variances(self) -> tuple[NDArray[np.float64], ...]:
+        """Variance along each component: scatter over the number of rows less one."""
+        # Weights need not count rows: the scatter is per unit of weight.
+        per_row = self.count / self.weight if self.weight > 0.0 else 1.0
+        freedom = max(self.count - 1.0, 1.0)
+        return tuple(pairs.values * per_row / freedom for pairs in self.pairs)
+
+
+def components_of(
+    statistics: FeatureStatistics, n_pca: NumberOfComponents, feature_map: FeatureMap | None = None
+) -> Components:
+    """Return principal components with the shares of the variance that they hold."""
+    folded = statistics.folded()
+    moments: Moments | BlockMoments = folded.feature_moments()
+    owns = consecutive(folded.sizes)
+    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(owns)
+    pairs, shares = [], []
+    for own, number in zip(owns, numbers, strict=True):
+        part = moments.part(own)
+        pairs.append(principal_components(part, number or part.n_features))
+        total = float(part.upper.trace())
+        values = pairs[-1].values
+        shares.append(values / total if total > 0 else np.zeros_like(values))
+    return Components(
+        moments.mean, tuple(pairs), tuple(shares), moments.count, moments.weight, feature_map
+    )
+
+
+class FittedModel(SavedValue):
+    """A model on the features of a map, fitted to all rows of a reading.
+
+    Parameters
+    ----------
+    linear : LinearModel
+        On the features.
+    classes : ndarray or None, default=None
+        Labels of the outputs, where there are any.
+    calibration : Calibration or Calibrator, optional
+        Shifts and inverse temperature of a classifier's scores, or where they come from.
+    feature_map : FeatureMap or None, default=None
+        From rows to features; None where rows are features.
+    scales : ndarray or None, default=None
+        Of the descriptors, by group lasso.
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "linear": Object((LinearModel,)),
+        "classes": Maybe(Labels()),
+        "calibration": Maybe(Object((Calibration,))),
+    }
+
+    def __init__(
+        self,
+        linear: LinearModel,
+        classes: NDArray[Any] | None = None,
+        calibration: Calibration | Calibrator | None = None,
+        feature_map: FeatureMap | None = None,
+        scales: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.linear = linear
+        self.classes = classes
+        self.feature_map = feature_map
+        self.scales = scales
+        self._calibration = calibration
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Shifts and inverse temperature of the scores, worked out when first asked for."""
+        if isinstance(self._calibration, Calibrator):
+            assert self.classes is not None
+            if self.classes.size < 2:
+                self._calibration = Calibration(np.zeros(self.classes.size), 1.0)
+            else:
+                self._calibration = self._calibration.calibration()
+        return self._calibration
+
+    @property
+    def labels(self) -> list[Any]:
+        """Labels of the outputs as plain values of Python."""
+        return self._labels
+
+    @cached_property
+    def _labels(self) -> list[Any]:
+        return [] if self.classes is None else self.classes.tolist()
+
+    @cached_property
+    def _coef_rows(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self.linear.coef.T)
+
+    @cached_property
+    def _at_centre(self) -> NDArray[np.float64]:
+        # Of one layout, whichever way the coefficients came about: sums depend on it.
+        return self.linear.intercept + np.einsum("ij,j->i", self._coef_rows, self.linear.centre)
+
+    def scores_of_row(self, features: Floats) -> NDArray[np.float64]:
+        """Return one score per output for one row of features, shape (D,)."""
+        # No BLAS: it would wake its threads for microseconds of work. And one row at a time also
+        # in batches, since a matrix product may round otherwise than its rows.
+        centred = features - self.linear.centre
+        scores: NDArray[np.float64] = np.einsum("ij,j->i", self._coef_rows, centred)
+        return scores + self._at_centre
+
+    def validate(self) -> None:
+        """Require a label for every output, and a calibration where there are labels."""
+        n_outputs = self.linear.intercept.size
+        fits = self.classes is None or self.classes.size == n_outputs
+        require(fits, "labels must be one an output")
+        require((self.classes is None) == (self.calibration is None), "labels are calibrated")
+        if self.calibration is not None:
+            require(self.calibration.shifts.size == n_outputs, "shifts must be one an output")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_calibration": self.calibration}
+
+
+def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> FittedModel:
+    """Return the model of everything that a stream has seen.
+
+    Parameters
+    ----------
+    reading : Reading
+        The stream.
+    params : ModelParams
+        How to solve.
+    alpha : float, optional
+        A penalty that was chosen before, in place of that of the parameters.
+    """
+    if alpha is not None:
+        params = replace(params, penalty=replace(params.penalty, alpha=alpha))
+    statistics, targets = reading.statistics, reading.targets
+    planned = reading.feature_map if reading.has_map else None
+    features_of = None if planned is None else planned.without_projection()
+    classes = targets.labels if isinstance(targets, ClassTargets) else None
+    with one_blas_thread:
+        if _is_dual(statistics, params):
+            dual = DualRegression.of(reading)
+            linear = dual.solve(params.penalty.alpha)
+            calibrator: Calibrator | None = None
+            if classes is not None:
+                calibrator = DualCalibrator(dual, linear.alpha, params.calibrate)
+            return FittedModel(linear, classes, calibrator, features_of)
+        folded = statistics.folded()
+        if folded.labelled is None or folded.labelled.features.weight <= 0.0:
+            raise NoTargetError("no row has had a target yet")
+        if isinstance(folded.labelled, ClassMoments) and classes is not None:
+            if folded.labelled.classes.size < classes.size:  # announced, or not yet in a block
+                folded = folded.copy()
+                folded.labelled.announce(classes)  # type: ignore[union-attr]
+        problem = _problem(folded, planned, params)
+        found = solve(problem, params.penalty)
+    calibrator = None
+    if classes is not None and folded.sample is not None:
+        calibrator = SampleCalibrator(found, features_of, classes, folded.sample, params)
+    return FittedModel(found.model, classes, calibrator, features_of, found.scales)
+
+
+def _is_dual(statistics: FeatureStatistics, params: ModelParams) -> bool:
+    return statistics.is_dual and params.penalty.penalty == "ridge" and params.n_pca is None
+
+
+def _problem(
+    statistics: FeatureStatistics, feature_map: FeatureMap | None, params: ModelParams
+) -> RegressionProblem:
+    """Return the regression in the coordinates in which it is to be solved."""
+    assert statistics.labelled is not None
+    n_pca = params.n_pca
+    # Ridge regression reads one triangle of the scatter, of which no copy is needed.
+    moments = statistics.labelled.summary(
+        whole=n_pca is not None or params.penalty.penalty != "ridge"
+    )
+    known = None if feature_map is None else feature_map.projection
+    if known is not None:
+        sizes = consecutive(known.sizes)
+        return RegressionProblem(moments, known.vectors, sizes, known.mean, known.mean)
+    sizes = consecutive(statistics.sizes)
+    if n_pca is None:
+        return RegressionProblem(moments, None, sizes, moments.mean)
+    found = components_of(statistics, n_pca)
+    # Only without rows that lack targets is this the scatter that was decomposed.
+    diagonal = len(sizes) == 1 and statistics.unlabelled is None
+    vectors, values = found.vectors, found.pairs[0].values if diagonal else None
+    projected = vectors.moments(moments, values)
+    return RegressionProblem(projected, vectors, vectors.outputs, moments.mean)
+
+
+def descriptor_entries(reading: Reading, params: ModelParams) -> NDArray[np.float64]:
+    """Return the largest penalty of a group lasso at which each descriptor is in."""
+    params = replace(params, penalty=replace(params.penalty, penalty="group_lasso"))
+    with one_blas_thread:
+        problem = _problem(reading.statistics.folded(), reading.feature_map, params)
+        return entry_alphas(definite(problem.moments), problem.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class DualRegression:
+    """All rows with targets of a stream, for a model in dual form."""
+
+    ridge: DualRidge
+    targets: NDArray[np.float64]  # (n, t), one-hot for classes
+    codes: NDArray[np.intp] | None  # of the classes
+    _tuned: dict[float | str, tuple[float, NDArray[np.float64]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, reading: Reading) -> DualRegression:
+        """Return the regression of a reading whose rows are kept."""
+        statistics = reading.statistics
+        if not statistics.kept:
+            raise NoTargetError("no row has had a target yet")
+        blocks = statistics.kept
+        shifted, gram = reading.gram()
+        weights = np.concatenate([block.weights for block in blocks])
+        targets = np.concatenate([block.targets for block in blocks])
+        known = has_target(targets, weights.size)
+        if not known.any():
+            raise NoTargetError("no row has had a target yet")
+        ridge = DualRidge(shifted, gram, weights, blocks[0].features[0]).only(known)
+        targets = targets[known]
+        if not isinstance(reading.targets, ClassTargets):
+            return cls(ridge, targets, None)
+        codes = np.searchsorted(reading.targets.labels, targets["label"])
+        one_hot = np.zeros((codes.size, reading.targets.labels.size))  # never classes x classes
+        one_hot[np.arange(codes.size), codes] = 1.0
+        return cls(ridge, one_hot, codes)
+
+    @property
+    def count(self) -> float:
+        """Number of rows that the weights stand for."""
+        weights = self.ridge.weights
+        return float(max(weights.sum(), weights.sum() ** 2 / max(weights @ weights, 1e-300)))
+
+    def solve(self, alpha: float | str) -> LinearModel:
+        """Return the model under a penalty, or under the one that a criterion chooses."""
+        if isinstance(alpha, str):
+            alpha, _ = self.tune(alpha)
+        return self.ridge.solve(self.targets, alpha)
+
+    def tune(self, alpha: float | str) -> tuple[float, NDArray[np.float64]]:
+        """Return the penalty and the scores of rows that were left out under it."""
+        if alpha not in self._tuned:
+            chosen, left_out = self.ridge.tune(self.targets, alpha, self.count)
+            self._tuned[alpha] = self._tuned[chosen] = chosen, left_out
+        return self._tuned[alpha]
+
+
+class Calibrator:
+    """Where the calibration of a classifier's scores comes from: scores of left-out rows."""
+
+    def __init__(self, calibrate: str | None) -> None:
+        self._calibrate = calibrate
+
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+        """Return scores of left-out rows, the codes of their classes, and their weights."""
+        raise NotImplementedError
+
+    def calibration(self) -> Calibration:
+        """Return shifts, where they are asked for, and the inverse temperature."""
+        with one_blas_thread:
+            scores, codes, weights = self.left_out()
+        shifts = np.zeros(scores.shape[1])
+        if self._calibrate == "quantile":
+            members = np.bincount(codes, weights, scores.shape[1])
+            shifts = quantile_shifts(scores, weights, self.shares(members / weights.sum()))
+        return Calibration(shifts, fitted_inverse_temperature(scores - shifts, codes, weights))
+
+    def shares(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the share of each class in the stream, from that among the rows at hand."""
+        return sampled
+
+
+class DualCalibrator(Calibrator):
+    """Every row is at hand, and leaving one out has a closed form."""
+
+    def __init__(self, dual: DualRegression, alpha: float, calibrate: str | None) -> None:
+        super().__init__(calibrate)
+        self._dual, self._alpha = dual, alpha
+
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+        """Return scores of left-out rows, the codes of their classes, and their weights."""
+        _, scores = self._dual.tune(self._alpha)
+        assert self._dual.codes is not None
+        return scores, self._dual.codes, self._dual.ridge.weights
+
+
+class SampleCalibrator(Calibrator):
+    """A sample of the rows that were learnt stands for all of them."""
+
+    def __init__(
+        self,
+        found: RegressionSolution,
+        feature_map: FeatureMap | None,
+        classes: NDArray[Any],
+        sample: Reservoir,
+        params: ModelParams,
+    ) -> None:
+        super().__init__(params.calibrate)
+        self._found, self._feature_map = found, feature_map
+        self._classes, self._sample = classes, sample.prefix(params.calibration_rows)
+        self._exact = params.penalty.penalty in ("ridge", "group_lasso")
+
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+        """Return scores of left-out rows, the codes of their classes, and their weights."""
+        sample, found = self._sample, self._found
+        assert sample.rows is not None
+        assert sample.targets is not None
+        rows = sample.rows
+        features = rows if self._feature_map is None else self._feature_map.transform(rows)
+        features = found.problem.coordinates(features.astype(np.float64, copy=False))
+        codes = np.searchsorted(self._classes, sample.targets)
+        one_hot = np.zeros((codes.size, self._classes.size))
+        one_hot[np.arange(codes.size), codes] = 1.0
+        shares = own_shares(found.inner, found.problem.moments, features, exact=self._exact)
+        scores = left_out_scores(found.inner.scores(features), one_hot, shares)
+        return scores, codes, sample.importance()
+
+    def shares(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the share of each class in the whole stream."""
+        return self._found.problem.moments.target_mean

@@ -1,0 +1,518 @@
+"""Base classes: river estimators that hold one stream, and those that hold a model too."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import secrets
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+from river.utils.dataframe import into_frame, into_series
+from scipy.fft import next_fast_len
+
+from streamchi2.bases import BASES, LandmarkRows
+from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.map_params import map_params
+from streamchi2.estimators.map_readings import MapReadings
+from streamchi2.estimators.saved_params import ConstructorParams
+from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
+from streamchi2.model import FittedModel, ModelParams
+from streamchi2.refit import RefitSchedule
+from streamchi2.river.adwin import Adwin
+from streamchi2.river.dict_rows import DictReader, frame_rows
+from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
+from streamchi2.river.row_features import RowFeatures, features_of
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.solvers.principal import check_n_pca
+from streamchi2.solvers.problem import PenaltyParams
+from streamchi2.state import Int, Kind, Maybe, Object, Param, Saved, TupleOf, require
+from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
+from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.stream import Reading, Stream
+from streamchi2.validation import Floats, as_choice, as_positive_int, as_weights
+
+_FEWEST_BUCKETS = 1024
+_WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
+_CALIBRATION_ROWS = 128  # one number is fitted to them, again and again
+
+_log = logging.getLogger("streamchi2.river")
+
+
+class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
+    """A river estimator with a stream of named rows; it is made when the first row arrives."""
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "params": ConstructorParams(),
+        "seed": Int(),
+        "stream": Maybe(Object((Stream,))),
+    }
+    _learns: ClassVar[bool] = False  # statistics of the features
+    _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
+
+    n_components: Any
+    seed: int | None
+    landmarks: Any
+    _stream: Stream | None
+
+    def _start(self) -> None:
+        """Create what every one of these estimators holds beside its parameters."""
+        self._stream = None
+        self._reader = DictReader()
+        self._row_features = RowFeatures()
+        # Without a seed every object draws its own, once, so that its features belong together.
+        self._seed = secrets.randbits(31) if self.seed is None else self.seed
+
+    def _more_tags(self) -> set[str]:
+        return {base.tags.POSITIVE_INPUT}
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Number of rows learnt from, those of merged shards included."""
+        return 0 if self._stream is None else self._stream.n_rows
+
+    @property
+    def _reading(self) -> Reading:  # type: ignore[override]
+        if self._stream is None or (self._stream.n_rows == 0 and not self._stream.is_planned):
+            raise AttributeError(f"this {type(self).__name__} has no map yet: learn a row first")
+        return self._stream.reading()
+
+    def _map_params(self) -> MapParams:
+        """Validate the constructor parameters that decide about the map, and return them."""
+        params = self._get_params()
+        as_choice(params["basis"], tuple(BASES), name="basis")
+        n_components, n_buckets = params["n_components"], params["n_buckets"]
+        as_positive_int(n_components, name="n_components")  # rows have no fixed number of columns
+        if n_buckets == "auto":
+            # Four buckets a phase: folding adds a tenth to the error of the random features.
+            n_buckets = int(next_fast_len(max(_FEWEST_BUCKETS, 2 * n_components), real=True))
+            n_buckets = n_components if BASES[params["basis"]].sizes_itself else n_buckets
+        params["n_buckets"] = as_positive_int(n_buckets, name="n_buckets")
+        params["landmarks"] = self._given_landmarks()
+        seed = as_positive_int(self._seed, name="seed", minimum=0)
+        return map_params(params, NAMED_WIDTH, seed)
+
+    def _given_landmarks(self) -> Any:
+        """Return landmarks, given as dicts, as rows of the columns that their keys have."""
+        given = self.landmarks
+        if given is None or isinstance(given, LandmarkRows):
+            return given
+        if not isinstance(given, Sequence) or not all(isinstance(row, Mapping) for row in given):
+            raise TypeError(f"landmarks must be a list of dicts, got {given!r}")
+        if not given:
+            raise ValueError("landmarks must hold at least one row, got none")
+        return as_matrix([self._reader.read(row).without_zeros() for row in given])
+
+    def _open_stream(self) -> Stream:
+        """Return the stream, or a new one that is not yet this estimator's."""
+        return self._new_stream() if self._stream is None else self._stream
+
+    def _new_stream(self) -> Stream:
+        stream = Stream(
+            NAMED_WIDTH,
+            feature_map=AdaptiveFeatureMap(self._map_params()),
+            targets=self._no_targets(),
+            learns=self._learns,
+            longest=self._longest(),
+        )
+        stream.stepwise = True
+        return stream
+
+    def _no_targets(self) -> ClassTargets | NumericTargets | None:
+        return None
+
+    def _longest(self) -> int:
+        return 1024
+
+    def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
+        """Learn one validated row without zeros, all of it or, where something fails, nothing."""
+        due = self._next_position(stream)
+        stream.append(row, target, weight)
+        if stream.n_rows >= due:
+            self._advance(stream)
+        self._stream = stream
+
+    def _next_position(self, stream: Stream) -> int:
+        """Return where the stream must be looked at next."""
+        return stream.next_stop
+
+    def _advance(self, stream: Stream) -> None:
+        with stream.lock, deferred_interrupts(), deferred_warnings():
+            try:
+                stream.learn_pending()
+            except BaseException:
+                stream.drop_last()  # blocks are learnt as a whole or not at all
+                raise
+
+    def _present_map(self) -> FeatureMap:
+        return self._reading.feature_map
+
+    def new_shard(self) -> Self:
+        """Return an estimator with this one's map that has learnt nothing: a worker's share.
+
+        Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the shards.
+        The map must have been planned: refused before.
+        """
+        reading = self._reading
+        assert self._stream is not None
+        if not self._stream.is_planned:
+            raise ValueError(
+                "new_shard needs a map to share, which is planned on the first "
+                f"{self._stream.next_stop} rows of a stream, got {self._stream.n_rows}; "
+                "learn from more rows first"
+            )
+        shard: Self = self.clone()
+        shard._seed = self._seed
+        shard._stream = self._stream.new_shard(reading.feature_map)
+        shard._stream.stepwise = True
+        return shard
+
+    def merge(self, other: Self) -> None:
+        """Absorb everything ``other`` has learnt; ``other`` is untouched.
+
+        Parameters
+        ----------
+        other
+            An estimator of the same class with the same parameters and seed, whose map differs
+            from this one's by transport alone (see :meth:`new_shard`). One that has learnt nothing
+            changes nothing.
+        """
+        if type(other) is not type(self):
+            raise TypeError(f"other must be a {type(self).__name__}, got {other!r}")
+        theirs = other._get_params()
+        for name, value in self._get_params().items():
+            if name not in ("seed", "drift_detector") and value != theirs[name]:
+                raise StateMismatchError(
+                    f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
+                )
+        if other._stream is None:
+            return
+        if self._stream is None and self.seed is None:
+            self._seed = other._seed
+        with deferred_interrupts(), deferred_warnings():
+            self._merge_stream(other)
+
+    def _merge_stream(self, other: Self) -> None:
+        assert other._stream is not None
+        self._stream = self._open_stream().merge(other._stream)
+
+    @classmethod
+    def saved_name(cls) -> str:
+        """Return the name of the class in files."""
+        return f"river.{cls.__name__}"
+
+    def standing_still(self) -> AbstractContextManager[Any]:
+        """Return the lock of the stream, where there is one."""
+        return nullcontext() if self._stream is None else self._stream.lock
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the constructor's parameters, the seed in use, and the stream."""
+        params = self._get_params()
+        if "landmarks" in params:
+            params["landmarks"] = self._given_landmarks()
+        return {"params": params, "seed": self._seed, "stream": self._stream}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return an estimator with these parameters and this stream."""
+        params = state["params"]
+        if params.get("landmarks") is not None:
+            params = {**params, "landmarks": LandmarkRows(params["landmarks"])}
+        estimator = cls(**params)
+        estimator._seed, estimator._stream = state["seed"], state["stream"]
+        if estimator._stream is not None:
+            estimator._stream.stepwise = True
+        return estimator
+
+    def validate(self) -> None:
+        """Require a stream of named rows under the seed of this estimator."""
+        stream = self._stream
+        if stream is None:
+            return
+        kind = type(None) if self._targets_kind is None else self._targets_kind
+        require(type(stream.targets) is kind, f"targets must be {kind.__name__}")
+        require(stream.learns == self._learns, "a stream of another kind of estimator")
+        require(stream.n_features == NAMED_WIDTH, "rows must have named columns")
+        adaptive = stream.feature_map
+        require(adaptive is not None, "a stream without a map")
+        assert adaptive is not None
+        require(adaptive.params.seed == self._seed, "seed must be that of the stream")
+        buckets = all(block.n_buckets is not None for block in adaptive.params.blocks)
+        require(buckets, "named columns need hash buckets")
+
+
+class NamedStreamModel(NamedStreamEstimator):
+    """A stream of named rows with a model that is solved at growing positions."""
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        **NamedStreamEstimator.STATE,
+        "schedule": Object((RefitSchedule,)),
+        "target_name": Param(),
+        "events": TupleOf(Object((DriftEvent,))),
+        "detector": Maybe(Object((Adwin,))),
+    }
+    _learns = True
+    drift_detector: Any = None
+    drift_memory: float = 0.1
+
+    alpha: float | str
+    penalty: str
+    l1_ratio: float
+    n_pca: Any
+    calibrate: str | None = None
+
+    def _start(self) -> None:
+        super()._start()
+        self._schedule = RefitSchedule(self._longest())
+        self._detector: Any = None
+        self._events: tuple[DriftEvent, ...] = ()
+        self._target_name: str | None = None
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"alpha"}
+
+    @property
+    def alpha_(self) -> float:
+        """The penalty in use."""
+        model = self._schedule.model
+        if model is None:
+            raise AttributeError(f"this {type(self).__name__} has no model yet: learn a row first")
+        return model.linear.alpha
+
+    @property
+    def drift_events_(self) -> tuple[DriftEvent, ...]:
+        """Changes that the drift detector found, and what was done."""
+        return self._events
+
+    def _model_params(self) -> ModelParams:
+        """Validate the parameters that decide how statistics become a model, and return them."""
+        check_n_pca(self.n_pca)
+        penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio)
+        if self.calibrate is not None:
+            as_choice(self.calibrate, ("quantile",), name="calibrate")
+        return ModelParams(self.n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+
+    def _longest(self) -> int:
+        return 1024 if self.drift_detector is None else _WATCHED_STEP
+
+    def _new_stream(self) -> Stream:
+        self._model_params()
+        stream = super()._new_stream()
+        self._detector = as_detector(self.drift_detector)
+        return stream
+
+    def _checked_target(self, y: Any) -> Any:
+        raise NotImplementedError
+
+    def _known_targets(self, stream: Stream, targets: Sequence[Any]) -> Any:
+        """Return what is known of the targets after some more, or refuse them."""
+        return stream.targets
+
+    def _as_target(self, target: Any) -> Any:
+        """Return a target in the form in which rows are pending."""
+        return target
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x
+            Features by name, finite and non-negative; a missing key is a zero.
+        y
+            The target.
+        w
+            Weight: two equals a repeated row, zero no row.
+        """
+        row = self._reader.read(x).without_zeros()
+        target = self._checked_target(y)
+        weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
+        self._model_params()
+        stream = self._open_stream()
+        known = self._known_targets(stream, (target,))
+        if weight > 0.0:
+            self._add_known(stream, known, row, target, weight)
+
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learn from the rows of a frame, as if they came one by one.
+
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow frame without missing values.
+        y
+            A series of targets.
+        w
+            One weight for all rows, or a series of them.
+        """
+        rows, series = frame_rows(into_frame(X)), into_series(y)
+        targets = [self._checked_target(target) for target in series.to_list()]
+        if len(targets) != len(rows):
+            raise ValueError(
+                f"y must hold one target per row: got {len(targets)} targets for {len(rows)} rows"
+            )
+        weights = _checked_weights(w, len(rows))
+        self._model_params()
+        stream = self._open_stream()
+        self._known_targets(stream, targets)
+        self._target_name = series.name
+        for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
+            if weight > 0.0:
+                known = self._known_targets(stream, (target,))
+                self._add_known(stream, known, row, target, weight)
+
+    def _add_known(self, stream: Stream, known: Any, row: Row, target: Any, weight: float) -> None:
+        before, stream.targets = stream.targets, known
+        try:
+            self._add(stream, row, self._as_target(target), weight)
+        except BaseException:
+            if stream.n_rows == 0 or stream.targets is not known:
+                stream.targets = before
+            raise
+
+    def _next_position(self, stream: Stream) -> int:
+        return self._schedule.next_position(stream)
+
+    def _advance(self, stream: Stream) -> None:
+        """Look for a change, learn a block if it is complete, and solve the model again."""
+        with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
+            n_rows = stream.n_rows
+            schedule = self._schedule.copy()
+            try:
+                detector, alarm = self._watched(stream)
+                if alarm is not None:
+                    stream.fade_before(schedule.fitted_at, self.drift_memory)
+                    schedule.retune_next()
+                stream.learn_pending()
+                if alarm is not None:
+                    stream.reestimate()
+                    alarm = DriftEvent(alarm, n_rows, self.drift_memory)
+                    self._events = (*self._events, alarm)
+                    _log.info(
+                        "change at row %d: the past counts %g from row %d on",
+                        alarm.found_at,
+                        alarm.memory,
+                        alarm.acted_at,
+                    )
+                self._detector = detector
+            except BaseException:
+                if stream.buffer.n_pending and stream.n_rows == n_rows:
+                    stream.drop_last()
+                raise
+            schedule.refit(stream, self._model_params())
+            self._schedule = schedule
+
+    def _watched(self, stream: Stream) -> tuple[Any, int | None]:
+        """Return the detector after the latest errors, and the row of its first alarm, or None."""
+        model = self._schedule.model
+        if self._detector is None or model is None or not stream.is_planned:
+            return self._detector, None
+        detector = copy.deepcopy(self._detector)  # which may fail half-way
+        pending, start = stream.buffer.pending, self._schedule.fitted_at
+        assert pending is not None
+        latest = pending.part(max(start, pending.start), pending.stop)
+        errors = self._errors(model, latest, stream.pending_features(latest.start))
+        alarm = first_alarm(detector, errors)
+        return detector, None if alarm is None else latest.start + alarm
+
+    def _errors(self, model: FittedModel, block: Block, features: Floats) -> NDArray[np.bool_]:
+        raise NotImplementedError
+
+    def _merge_stream(self, other: Self) -> None:
+        assert other._stream is not None
+        theirs, mine = other._stream, self._open_stream()
+        if mine.n_rows == 0:
+            self._stream = mine.merge(theirs)
+            self._schedule = other._schedule.copy()
+            self._detector, self._events = copy.deepcopy(other._detector), other._events
+            return
+        self._stream = mine.merge(theirs)
+        if theirs.n_rows:
+            schedule = self._schedule.copy()
+            schedule.retune_next()
+            schedule.refit(self._stream, self._model_params())
+            self._schedule = schedule
+
+    def _scores_one(self, model: FittedModel, x: dict[Hashable, Any]) -> NDArray[np.float64]:
+        assert model.feature_map is not None
+        features = self._row_features.of(model.feature_map, self._reader.read(x))
+        return self._shifted(model, model.scores_of_row(features))
+
+    def _scores_many(self, model: FittedModel, frame: Any) -> list[NDArray[np.float64]]:
+        rows = frame_rows(frame)
+        if not rows:
+            return []
+        assert model.feature_map is not None
+        features = features_of(model.feature_map, rows)
+        return [self._shifted(model, model.scores_of_row(row)) for row in features]
+
+    def _shifted(self, model: FittedModel, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.calibrate is None or model.calibration is None:
+            return scores
+        return scores - model.calibration.shifts
+
+    def get_state(self) -> dict[str, Any]:
+        """Return parameters, stream, and all that the next solution depends on."""
+        detector = self.drift_detector
+        if detector is not None and not isinstance(detector, str):
+            raise TypeError(
+                f"drift_detector must be None or 'adwin' to be saved, got "
+                f"{type(detector).__name__}: files hold no state of other detectors, pickle does"
+            )
+        return {
+            **super().get_state(),
+            "schedule": self._schedule,
+            "target_name": self._target_name,
+            "events": self._events,
+            "detector": self._detector,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return an estimator that goes on where the saved one was."""
+        detector = state["params"].get("drift_detector")
+        if detector is not None and not isinstance(detector, str):
+            raise ValueError(f"drift_detector must be a text or None, got {detector!r}")
+        estimator = super().from_state(state)
+        estimator._schedule = state["schedule"]
+        estimator._target_name = state["target_name"]
+        estimator._events, estimator._detector = state["events"], state["detector"]
+        if estimator._stream is not None:
+            estimator._schedule.restore_map(estimator._stream)
+        return estimator
+
+    def validate(self) -> None:
+        """Require a model of the stream's features and targets."""
+        super().validate()
+        schedule, stream = self._schedule, self._stream
+        require(schedule.longest == self._longest(), "solutions at other positions")
+        n_rows = 0 if stream is None else stream.n_rows
+        require(schedule.fitted_at <= n_rows, "a model of rows that were not seen")
+        require((schedule.model is None) == (n_rows == 0), "a model from the first row on")
+        watched = self.drift_detector is not None and stream is not None
+        require((self._detector is not None) == watched, "a detector must be at work, or none")
+        model = schedule.model
+        if model is not None and stream is not None:
+            assert model.feature_map is not None
+            fits = model.linear.centre.size == model.feature_map.n_components
+            require(fits, "the model must be one of the map's features")
+            self._check_model(model, stream)
+
+    def _check_model(self, model: FittedModel, stream: Stream) -> None:
+        """Require outputs for the targets of the stream."""
+
+
+def _checked_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
+    given = w if np.ndim(w) == 0 else into_series(w).to_numpy()
+    if given is None:
+        return np.ones(n_rows)
+    weights = as_weights(given, n_rows, name="w")
+    assert weights is not None
+    return weights

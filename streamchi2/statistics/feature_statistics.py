@@ -1,0 +1,331 @@
+"""What a learner remembers of its features: moments, or the rows themselves while they are few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.state import (
+    Array,
+    Float,
+    Int,
+    Kind,
+    Maybe,
+    Object,
+    Saved,
+    SavedValue,
+    Targets,
+    TupleOf,
+    require,
+)
+from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.centred_block import faded_weights, fading
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.moments import Moments, pooled
+from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.statistics.targets import has_target
+from streamchi2.validation import Floats, Rows
+
+CALIBRATION_ROWS = 1024
+_FEW_ROWS = 64  # products of so few are cheap, and a model of few rows needs every digit
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureBlock(SavedValue):
+    """Features of consecutive rows, with targets and weights; weights are those at its end."""
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "features": Array(2, ("<f4", "<f8")),
+        "targets": Maybe(Targets()),
+        "weights": Array(),
+    }
+
+    features: Floats
+    targets: NDArray[Any] | None
+    weights: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.features.shape[0])
+
+    def faded(self, factor: float) -> FeatureBlock:
+        """Return the block with every weight times a factor."""
+        return FeatureBlock(self.features, self.targets, factor * self.weights)
+
+    def validate(self) -> None:
+        """Require targets and weights for every row."""
+        require(self.weights.shape == (self.n_rows,), "weights must be one a row")
+        require((self.weights >= 0.0).all(), "weights must not be negative")
+        fits = self.targets is None or self.targets.shape[0] == self.n_rows
+        require(fits, "targets must be one a row")
+
+
+class FeatureStatistics(Saved):
+    """Moments of features and targets, and a sample of rows for calibration.
+
+    Rows with a target enter the regression, rows without one only the covariance of the features,
+    from which principal components are taken. While rows are fewer than ``dual_rows`` their features
+    are kept as they are, so that a model can be solved in dual form; then they become moments, by
+    the same blocks in the same order as if they had been moments from the start.
+
+    Laws: merging equals having seen both streams; an empty side changes nothing; keeping rows
+    first changes no bit of the moments.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of features of each descriptor; one number without descriptors.
+    n_targets : int or None
+        Number of numeric targets a row, 0 for class labels, None where there are no targets.
+    half_life : float or None, default=None
+        Rows after which a row counts half; None remembers everything.
+    dual_rows : int, default=0
+        Rows up to which features are kept.
+    sample_seed : int or None, default=None
+        Seed of the sample of rows; None where none is kept.
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "sizes": TupleOf(Int(1)),
+        "n_targets": Maybe(Int()),
+        "half_life": Maybe(Float(0.0)),
+        "dual_rows": Int(),
+        "n_rows": Int(),
+        "kept": TupleOf(Object((FeatureBlock,))),
+        "labelled": Maybe(Object((ClassMoments, TargetMoments))),
+        "unlabelled": Maybe(Object((Moments, BlockMoments))),
+        "sample": Maybe(Object((Reservoir,))),
+    }
+
+    def __init__(
+        self,
+        sizes: tuple[int, ...],
+        n_targets: int | None,
+        *,
+        half_life: float | None = None,
+        dual_rows: int = 0,
+        sample_seed: int | None = None,
+    ) -> None:
+        self.sizes = sizes
+        self.n_targets = n_targets
+        self.half_life = half_life
+        self.dual_rows = dual_rows
+        self.n_rows = 0
+        self.kept: tuple[FeatureBlock, ...] = ()
+        # Large, made when they are needed.
+        self.labelled: ClassMoments | TargetMoments | None = None
+        self.unlabelled: Moments | BlockMoments | None = None
+        self.sample = (
+            None if sample_seed is None else Reservoir(CALIBRATION_ROWS, sample_seed, half_life)
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of all descriptors."""
+        return sum(self.sizes)
+
+    def update(
+        self,
+        features: Floats,
+        rows: Rows | None = None,
+        targets: NDArray[Any] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        *,
+        observed: bool = True,
+    ) -> Self:
+        """Absorb the next block: its features, the rows they come from, targets and weights.
+
+        Without ``observed``, rows without targets are left out: components are known already.
+        """
+        n_rows = int(features.shape[0])
+        known = has_target(targets, n_rows)
+        sample = None if self.sample is None else self.sample.copy()
+        if sample is not None and targets is not None and known.any():
+            assert rows is not None
+            sample.absorb(chosen(rows, known), chosen(weights, known), targets["label"][known])
+        if not observed:
+            features, targets = chosen(features, known), chosen(targets, known)
+        weights = faded_weights(n_rows, weights, self.half_life)
+        block = FeatureBlock(features, targets, weights if observed else chosen(weights, known))
+        if self.half_life is not None:
+            self._fade_features(fading(n_rows, self.half_life))
+        # Rows are kept until there are as many as features, or moments have begun.
+        if self.n_rows + n_rows < self.dual_rows and self.n_rows == self.n_kept:
+            self.kept = (*self.kept, block)
+        else:
+            self._fold((*self.kept, block))
+            self.kept = ()
+        self.sample = sample
+        self.n_rows += n_rows
+        return self
+
+    @property
+    def n_kept(self) -> int:
+        """Number of rows whose features are kept."""
+        return sum(block.n_rows for block in self.kept)
+
+    @property
+    def is_dual(self) -> bool:
+        """Whether the features of every row so far are kept."""
+        return self.n_kept == self.n_rows < self.dual_rows
+
+    def fold(self) -> Self:
+        """Let kept rows become moments."""
+        self._fold(self.kept)
+        self.kept = ()
+        return self
+
+    def folded(self) -> Self:
+        """Return statistics whose rows are all in the moments; this object stays as it is."""
+        return self.copy().fold() if self.kept else self
+
+    def _fold(self, blocks: tuple[FeatureBlock, ...]) -> None:
+        for block in blocks:
+            features, known = block.features, has_target(block.targets, block.n_rows)
+            if block.n_rows <= _FEW_ROWS:
+                features = features.astype(np.float64, copy=False)
+            if known.any():
+                targets = chosen(block.targets, known)
+                if self.labelled is None:
+                    self.labelled = self.empty_labelled()
+                self.labelled.update(
+                    chosen(features, known),
+                    targets if targets.dtype.names is None else targets["label"],
+                    weights=chosen(block.weights, known),
+                )
+            if not known.all():
+                if self.unlabelled is None:
+                    self.unlabelled = self._no_rows()
+                self.unlabelled.update(
+                    chosen(features, ~known), weights=chosen(block.weights, ~known)
+                )
+
+    def empty_labelled(self) -> ClassMoments | TargetMoments:
+        """Return moments of no rows with targets."""
+        assert self.n_targets is not None
+        if self.n_targets == 0:
+            return ClassMoments(self.n_features)
+        return TargetMoments(self.n_features, self.n_targets)
+
+    def _no_rows(self) -> Moments | BlockMoments:
+        # Principal components are those of each descriptor: nothing between two is needed.
+        if len(self.sizes) > 1:
+            return BlockMoments.of_sizes(self.sizes)
+        return Moments(self.n_features)
+
+    def feature_moments(self) -> Moments | BlockMoments:
+        """Return the moments of all features, with and without targets; all must be folded."""
+        rest = self.unlabelled
+        if self.labelled is None:
+            return self._no_rows() if rest is None else rest
+        if rest is None:
+            return self.labelled.features
+        if isinstance(rest, BlockMoments):
+            return rest.pooled(self.labelled.features)
+        return pooled(self.labelled.features, rest)
+
+    def fade(self, factor: float) -> Self:
+        """Let everything seen so far count ``factor`` times as much; means stay."""
+        self._fade_features(factor)
+        if self.sample is not None:
+            self.sample = self.sample.copy().fade(factor)
+        return self
+
+    def _fade_features(self, factor: float) -> None:
+        self.kept = tuple(block.faded(factor) for block in self.kept)
+        for moments in (self.labelled, self.unlabelled):
+            if moments is not None:
+                moments.fade(factor)
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched."""
+        if self.sizes != other.sizes:
+            raise StateMismatchError(
+                f"features must agree to merge, got {self.sizes} and {other.sizes}"
+            )
+        if self.n_targets != other.n_targets:
+            raise StateMismatchError(
+                f"targets must agree to merge, got {self.n_targets} and {other.n_targets} a row"
+            )
+        if self.half_life != other.half_life:
+            raise StateMismatchError(
+                f"half_life must agree to merge, got {self.half_life} and {other.half_life}"
+            )
+        total = self.n_rows + other.n_rows
+        both_kept = self.n_kept == self.n_rows and other.n_kept == other.n_rows
+        if both_kept and total < self.dual_rows:
+            self.kept = (*self.kept, *other.kept)
+        else:
+            self._pool(other)
+        if self.sample is not None and other.sample is not None:
+            self.sample = self.sample.copy().merge(other.sample)
+        self.n_rows = total
+        return self
+
+    def _pool(self, other: Self) -> None:
+        self.fold()
+        other = other.folded()
+        for name in ("labelled", "unlabelled"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if theirs is not None:
+                setattr(self, name, theirs.copy() if mine is None else mine.merge(theirs))
+
+    def copy(self) -> Self:
+        """Return an independent object in the same state."""
+        twin = object.__new__(type(self))
+        # Kept blocks and samples are replaced, never changed.
+        twin.__dict__.update(
+            self.__dict__,
+            labelled=None if self.labelled is None else self.labelled.copy(),
+            unlabelled=None if self.unlabelled is None else self.unlabelled.copy(),
+        )
+        return twin
+
+    def validate(self) -> None:
+        """Require parts of one width and of the same rows, and a sample of known labels."""
+        require(len(self.sizes) > 0, "there must be features")
+        width = self.n_features
+        for block in self.kept:
+            require(block.features.shape[1] == width, f"kept rows must have {width} features")
+            self._check_kind(block.targets)
+        require(self.n_kept in (0, self.n_rows), "all rows must be kept, or none")
+        require(self.n_kept < max(self.dual_rows, 1), "so many rows are not kept")
+        if self.labelled is not None:
+            require(self.n_targets is not None, "moments of targets that there are none of")
+            same = type(self.labelled) is type(self.empty_labelled())
+            require(same, "moments of another kind of targets")
+            n_targets = getattr(self.labelled, "n_targets", 0)
+            require(n_targets == self.n_targets, "moments of another number of targets")
+            require(
+                self.labelled.features.n_features == width, f"moments must have {width} features"
+            )
+        if self.unlabelled is not None:
+            require(self.unlabelled.n_features == width, f"moments must have {width} features")
+        self._check_sample()
+
+    def _check_kind(self, targets: NDArray[Any] | None) -> None:
+        require((targets is None) == (self.n_targets is None), "kept rows must have targets")
+        if targets is not None and self.n_targets == 0:
+            require(targets.dtype.names is not None, "kept rows must have labels")
+        elif targets is not None:
+            require(targets.shape[1:] == (self.n_targets,), "targets of another width")
+
+    def _check_sample(self) -> None:
+        sample = self.sample
+        if sample is None:
+            return
+        require(self.n_targets == 0, "a sample belongs to classes")
+        require(sample.half_life == self.half_life, "half_life must be that of the sample")
+        n_kept = sample.scores.size
+        require((sample.targets is None) == (n_kept == 0), "sampled rows must have their labels")
+
+
+def chosen(array: Any, mask: NDArray[np.bool_]) -> Any:
+    """Return the chosen rows, without a copy where all are chosen."""
+    return array if array is None or mask.all() else array[mask]

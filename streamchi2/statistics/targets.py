@@ -1,0 +1,205 @@
+"""The targets of a stream: the classes that are known, or the shape of numeric targets.
+
+Rows with and without a target share one array: labels carry a flag, numbers are NaN where absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.state import Bool, Int, Kind, Labels, SavedValue, require
+from streamchi2.validation import as_declared_classes, refuse_other_kind, refuse_unknown
+
+
+def _no_labels() -> NDArray[Any]:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTargets(SavedValue):
+    """Labels that a stream has shown or announced, sorted: all text or all numbers.
+
+    Parameters
+    ----------
+    labels : ndarray, default=none
+        Those seen or announced.
+    complete : bool, default=False
+        Whether the user has declared that there are no others.
+
+    Examples
+    --------
+    >>> known = ClassTargets().with_batch(np.array(["spam", "ham"]))
+    >>> known.with_batch(np.array(["eggs"])).labels
+    array(['eggs', 'ham', 'spam'], dtype='<U4')
+    >>> known.with_batch(np.array(["ham"]), classes=["ham", "spam"]).complete
+    True
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {"labels": Labels(), "complete": Bool()}
+
+    labels: NDArray[Any] = field(default_factory=_no_labels)
+    complete: bool = False
+
+    n_targets: ClassVar[int] = 0  # numeric ones
+
+    @cached_property
+    def label_set(self) -> frozenset[Any]:
+        """The labels as plain values of Python."""
+        return frozenset(self.labels.tolist())
+
+    def absent(self, n_rows: int) -> NDArray[Any]:
+        """Return as many absent targets."""
+        return without_labels(n_rows, self.labels.dtype)
+
+    def with_batch(self, labels: NDArray[Any], classes: ArrayLike | None = None) -> Self:
+        """Return what is known after a batch, or refuse its labels or the classes declared."""
+        known = self if classes is None else self._declared(classes)
+        refuse_other_kind(labels, self.labels)
+        refuse_other_kind(labels, known.labels)
+        if known.complete:
+            refuse_unknown(labels, known.labels)
+            return known
+        if labels.size == 1 and known.labels.size and np.isin(labels, known.labels).all():
+            return known
+        return type(self)(_union(known.labels, labels))
+
+    def merged(self, other: Any) -> Self:
+        """Return what two streams know together, or refuse."""
+        self._check_kind(other)
+        together = _union(self.labels, other.labels)
+        for side in (self, other):
+            if side.complete and not np.array_equal(side.labels, together):
+                raise StateMismatchError(
+                    f"classes were declared as {side.labels.tolist()} and must agree to merge, "
+                    f"got {together.tolist()} together"
+                )
+        return type(self)(together, self.complete or other.complete)
+
+    def _check_kind(self, other: Any) -> None:
+        if not isinstance(other, ClassTargets):
+            raise StateMismatchError(f"targets must be labels to merge, got {other!r}")
+        if self.labels.size and other.labels.size:
+            kinds = [side.labels.dtype.kind in "UT" for side in (self, other)]
+            if kinds[0] != kinds[1]:
+                raise StateMismatchError(
+                    "classes must be all text or all numbers to merge, got "
+                    f"{self.labels[0].item()!r} and {other.labels[0].item()!r}"
+                )
+
+    def _declared(self, classes: ArrayLike) -> Self:
+        declared = as_declared_classes(classes)
+        refuse_other_kind(declared, self.labels)
+        if self.complete and not np.array_equal(declared, self.labels):
+            raise ValueError(
+                f"classes must stay the same, got {declared.tolist()} after {self.labels.tolist()}"
+            )
+        refuse_unknown(self.labels, declared)
+        return type(self)(declared, complete=True)
+
+    def validate(self) -> None:
+        """Require labels that are sorted and distinct."""
+        ascending = self.labels.size < 2 or (self.labels[1:] > self.labels[:-1]).all()
+        require(ascending, "labels must ascend")
+
+    def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
+        """Require labels that are known, with a flag for each row."""
+        require(targets is not None and targets.dtype.names == ("label", "given"), "no labels")
+        assert targets is not None
+        self.check_known(targets["label"][targets["given"]])
+
+    def check_known(self, labels: NDArray[Any]) -> None:
+        """Require labels to be among the known ones."""
+        if labels.size:
+            text = [side.dtype.kind == "U" for side in (labels, self.labels)]
+            agree = text[0] == text[1] and np.isin(labels, self.labels).all()
+            require(agree, "all labels of the stream must be known")
+
+
+@dataclass(frozen=True)
+class NumericTargets(SavedValue):
+    """Numeric targets: how many a row, and whether the user gives them as a flat array."""
+
+    STATE: ClassVar[dict[str, Kind]] = {"n_targets": Int(1), "flat": Bool()}
+
+    n_targets: int
+    flat: bool
+
+    def absent(self, n_rows: int) -> NDArray[np.float64]:
+        """Return as many absent targets."""
+        return np.full((n_rows, self.n_targets), np.nan)
+
+    @property
+    def shape(self) -> str:
+        """The shape that targets must have, for messages."""
+        return "(n,)" if self.flat else f"(n, {self.n_targets})"
+
+    def merged(self, other: Any) -> Self:
+        """Return the same, or refuse targets of another shape."""
+        if self != other:
+            theirs = getattr(other, "shape", other)
+            raise StateMismatchError(
+                f"targets must have the same shape to merge, got {self.shape} and {theirs}"
+            )
+        return self
+
+    def validate(self) -> None:
+        """Require one target a row where they are flat."""
+        require(self.n_targets == 1 or not self.flat, "flat targets are one a row")
+
+    def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
+        """Require numbers of the right shape."""
+        shape = (n_rows, self.n_targets)
+        fits = targets is not None and targets.shape == shape and targets.dtype == np.float64
+        require(fits, f"targets must be float64 of shape {shape}")
+
+
+def with_labels(labels: NDArray[Any], given: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+    """Return labels in the form that lets rows with and without labels share a buffer.
+
+    ``given`` tells which rows have one, where not all have.
+
+    >>> with_labels(np.array(["ham", "spam"]))["given"]
+    array([ True,  True])
+    """
+    marked = without_labels(labels.size, labels.dtype)
+    there = slice(None) if given is None else given
+    marked["label"][there], marked["given"][there] = labels[there], True
+    return marked
+
+
+def without_labels(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return as many absent labels.
+
+    >>> without_labels(2, np.dtype(np.int64))["given"]
+    array([False, False])
+    """
+    return np.zeros(n_rows, dtype=[("label", dtype), ("given", np.bool_)])
+
+
+def has_target(targets: NDArray[Any] | None, n_rows: int) -> NDArray[np.bool_]:
+    """Tell which rows have a target.
+
+    >>> has_target(np.array([[1.0], [np.nan]]), 2)
+    array([ True, False])
+    """
+    if targets is None:
+        return np.zeros(n_rows, dtype=np.bool_)
+    if targets.dtype.names is not None:
+        given: NDArray[np.bool_] = targets["given"]
+        return given
+    numbers: NDArray[np.float64] = targets
+    return np.isfinite(numbers[:, 0])
+
+
+def _union(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    # An empty array must not decide the dtype of the labels.
+    if not left.size or not right.size:
+        return np.unique(right if right.size else left)
+    union: NDArray[Any] = np.union1d(left, right)
+    return union

@@ -1,0 +1,662 @@
+"""One stream of rows: its feature map, its statistics, its pending rows and its provenance.
+
+Every estimator holds one. A stream is fed in blocks that end at absolute positions, so that nothing
+depends on how rows were cut into batches; reading it includes the pending rows and changes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
+from streamchi2.provenance import Provenance
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
+from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.solvers.dual_ridge import GramMatrix
+from streamchi2.solvers.eigen import Eigenpairs
+from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
+from streamchi2.statistics.feature_statistics import FeatureStatistics
+from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
+from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.validation import Floats, Rows
+
+Result = TypeVar("Result")
+
+LONGEST_BLOCK = 1024
+
+
+class Stream(Saved):
+    """A stream of rows and all that is remembered of it.
+
+    Laws: any cutting of the same rows into updates gives the same state, bit for bit; merging
+    shards that share a map equals one pass; a failed update leaves whole blocks; reading includes
+    the pending rows and changes nothing.
+
+    Parameters
+    ----------
+    n_features : int
+        Width of the rows.
+    names : ndarray of str or None, default=None
+        Names of the columns.
+    feature_map : AdaptiveFeatureMap or None, default=None
+        An empty map; None where the rows themselves are the features.
+    targets : ClassTargets, NumericTargets or None, default=None
+        What is learnt beside the features.
+    learns : bool, default=True
+        Whether statistics of the features are kept at all.
+    half_life : float or None, default=None
+        Rows after which a row counts half; that of the map where there is one.
+    longest : int, default=1024
+        Longest block.
+
+    Notes
+    -----
+    One lock covers updates, merges and readings: a thread that reads sees the state between two
+    calls, never inside one, and what it has read is its own copy. Ctrl-C waits for the end of a
+    block. Learning runs on one BLAS thread, because sums depend on how many threads share them.
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "n_features": Int(1),
+        "names": Maybe(JsonList()),
+        "feature_map": Maybe(Object((AdaptiveFeatureMap,))),
+        "targets": Maybe(Object((ClassTargets, NumericTargets))),
+        "learns": Bool(),
+        "half_life": Maybe(Float(0.0)),
+        "longest": Int(1, LONGEST_BLOCK),
+        "statistics": Maybe(Object((FeatureStatistics,))),
+        "buffer": Object((RowBuffer,)),
+        "provenance": Object((Provenance,)),
+    }
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        names: NDArray[Any] | None = None,
+        feature_map: AdaptiveFeatureMap | None = None,
+        targets: ClassTargets | NumericTargets | None = None,
+        learns: bool = True,
+        half_life: float | None = None,
+        longest: int = LONGEST_BLOCK,
+    ) -> None:
+        self.n_features = n_features
+        self.names = names
+        self.feature_map = feature_map
+        self.targets = targets
+        self.learns = learns
+        self.half_life = half_life if feature_map is None else feature_map.params.half_life
+        self.longest = longest
+        self.statistics: FeatureStatistics | None = None  # made with the map
+        self.provenance = Provenance()
+        self.buffer = RowBuffer(self._boundaries())
+        self._start()
+
+    def _start(self) -> None:
+        """Create what is no state: the lock, caches, and how many threads to use."""
+        self.lock = threading.RLock()
+        self.version = 0  # grows with every change
+        self.n_jobs: int | None = None
+        # Before the map is planned: whether maps of the first 1, 4, 16, ... rows serve meanwhile,
+        # as a model that is solved at every step needs, or maps of all rows there are.
+        self.stepwise = False
+        self._provisional: tuple[int, FeatureMap] | None = None
+        self._reading: Reading | None = None
+        self._cache = PendingFeatures()
+        self._gram = GramMatrix()
+        self.last_components: Eigenpairs | None = None  # that were read, for a warm start
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows seen, pending and merged ones included."""
+        return self.buffer.stop
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether rows can be featurised for good: there is a map, or none is needed."""
+        return self.feature_map is None or self.feature_map.feature_map is not None
+
+    @property
+    def next_stop(self) -> int:
+        """The position at which the pending rows become a block."""
+        return self.buffer.boundaries.after(self.buffer.position)
+
+    def _boundaries(self) -> Boundaries:
+        """Return where blocks end; growing steps begin where the dual form ends."""
+        if self.feature_map is None:
+            return Boundaries()
+        schedule, longest = self.feature_map.schedule, self.longest
+        if schedule.half_life is not None:
+            longest = min(longest, 1 << max(0, int(schedule.half_life / 8).bit_length() - 1))
+        growing = self.dual_rows if self.learns and self.dual_rows else None
+        return Boundaries(schedule.positions, schedule.periods, growing, longest)
+
+    @property
+    def dual_rows(self) -> int:
+        """Rows up to which features are kept for the dual form; 0 where they are not."""
+        return self._dual_rows(None if self.feature_map is None else self.feature_map.feature_map)
+
+    def _dual_rows(self, feature_map: FeatureMap | None) -> int:
+        adaptive = self.feature_map
+        if not self.learns or self.targets is None:
+            return 0
+        if adaptive is None:
+            return self.n_features
+        if adaptive.projection is not None:
+            return 0
+        known = adaptive.n_components if feature_map is None else feature_map.n_components
+        return 0 if known is None else max(known, adaptive.params.first_rows)
+
+    def update(
+        self,
+        rows: Rows,
+        targets: NDArray[Any] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        known: ClassTargets | NumericTargets | None = None,
+    ) -> Self:
+        """Take in rows of positive weight that have already been validated.
+
+        ``known`` is what is known of the targets with this batch, by default what was known.
+
+        Where a block fails or Ctrl-C comes, the blocks before it have been learnt, the rows that
+        were pending before still are, and the rest of the batch has not been seen.
+        """
+        with self.lock, deferred_interrupts(), deferred_warnings():
+            before, n_before = self.targets, self.n_rows
+            arrived = Block(n_before, rows, targets, weights)
+            self.targets = known or before
+            try:
+                while (split := self.buffer.split(arrived)) is not None:
+                    checkpoint()
+                    block, arrived = split
+                    self.learn_block(block)
+            except BaseException:
+                if self.n_rows == n_before:  # nothing of the batch was learnt
+                    self.targets = before
+                raise
+            self.buffer.hold(arrived)
+            self._changed()
+        return self
+
+    def append(self, row: Row, target: Any, weight: float) -> None:
+        """Add one row with named columns that completes no block."""
+        self.buffer.append(row, target, weight)
+        self._changed()
+
+    def learn_block(self, block: Block, features: Floats | None = None) -> None:
+        """Learn the next block, which begins where the last one ended.
+
+        ``features`` are those of the block under the present map, where they are known already.
+        """
+        with one_blas_thread:
+            adaptive, feature_map = self.feature_map, None
+            if adaptive is not None:
+                # All that may fail works on copies, which share what is large.
+                adaptive = adaptive.copy()
+                feature_map = adaptive.absorb(block.rows, block.weights)
+                adaptive.adapt(block.stop)
+            if self.learns:
+                if features is None:
+                    features = (
+                        block.rows
+                        if feature_map is None
+                        else self._cache.of(feature_map, block, self.n_jobs)
+                    )
+                statistics = self.statistics
+                if statistics is None:
+                    statistics = self._new_statistics(features.shape[1], feature_map)
+                self.statistics = _learn(statistics, block, features, feature_map)
+        self.feature_map, self._provisional = adaptive, None
+        self.buffer.move_to(block.stop)
+        self.buffer.boundaries = self._boundaries()
+        self._changed()
+
+    def _new_statistics(self, n_features: int, feature_map: FeatureMap | None) -> FeatureStatistics:
+        sizes: tuple[int, ...] = (n_features,) if feature_map is None else feature_map.sizes
+        seed = None
+        if self.feature_map is not None and isinstance(self.targets, ClassTargets):
+            # Another seed than that of the measured kernel error, or both keep the same rows.
+            seed = self.feature_map.params.seed + 1
+        return FeatureStatistics(
+            sizes,
+            None if self.targets is None else self.targets.n_targets,
+            half_life=self.half_life,
+            dual_rows=self._dual_rows(feature_map),
+            sample_seed=seed,
+        )
+
+    def provisional_map(self) -> FeatureMap | None:
+        """Return the map of the first 1, 4, 16, ... pending rows; None where there are none.
+
+        The largest power of four that the rows reach counts, so that the map changes seldom.
+        """
+        pending = self.buffer.pending
+        if pending is None:
+            return None
+        n_rows = 4 ** ((self.buffer.n_pending.bit_length() - 1) // 2)
+        if self._provisional is None or self._provisional[0] != n_rows:
+            first = pending.part(pending.start, pending.start + n_rows)
+            assert self.feature_map is not None
+            with one_blas_thread:
+                found = self.feature_map.provisional(first.rows, first.weights)
+            self._provisional = n_rows, found
+        return self._provisional[1]
+
+    def learn_pending(self) -> None:
+        """Learn the pending rows where they reach the end of a block."""
+        pending = self.buffer.pending
+        if pending is not None and pending.stop >= self.next_stop:
+            self.learn_block(pending)
+
+    def pending_features(self, start: int) -> Floats:
+        """Return the features of the pending rows from a position on, kept until they are learnt."""
+        pending = self.buffer.pending
+        assert pending is not None
+        assert self.feature_map is not None
+        feature_map = self.feature_map.feature_map
+        assert feature_map is not None
+        return self._cache.of(feature_map, pending, self.n_jobs)[start - pending.start :]
+
+    def drop_last(self) -> None:
+        """Take back the row that was added last, which must be pending."""
+        self.buffer.drop_last()
+        self._changed()
+
+    def fade_before(self, position: int, factor: float) -> None:
+        """Let the rows before a position count ``factor`` times as much, and k follow the rest."""
+        pending = self.buffer.pending
+        if pending is not None and pending.start < position:
+            self.learn_block(pending.part(pending.start, position))
+            self.buffer.hold(pending.part(position, pending.stop))
+        self.fade(factor)
+
+    def reestimate(self) -> None:
+        """Estimate k again from everything seen, if it is to adapt and that pays."""
+        self.flush()
+        if self.feature_map is not None:
+            adaptive = self.feature_map.copy()
+            adaptive.reestimate()
+            self.feature_map = adaptive
+            self._changed()
+
+    def flush(self) -> Self:
+        """Learn the pending rows now, as a block of their own."""
+        pending = self.buffer.pending
+        if pending is not None:
+            self.learn_block(pending)
+        return self
+
+    def reading(self) -> Reading:
+        """Return the stream as it is now, pending rows included; worked out when it is asked."""
+        known = self._reading
+        if known is None or known.version != self.version:
+            with self.lock:
+                known = self._reading = Reading(self)
+        return known
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._reading = None
+
+    def fade(self, factor: float) -> Self:
+        """Let everything learnt so far count ``factor`` times as much; means and map stay."""
+        if self.feature_map is not None:
+            self.feature_map = self.feature_map.copy().fade(factor)
+        if self.statistics is not None:
+            self.statistics.fade(factor)
+        self._changed()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Absorb everything ``other`` has seen; ``other`` is untouched.
+
+        An empty side changes nothing: the result is the other side, pending rows included. A side
+        without a complete block hands its pending rows over, as if they arrived now. Otherwise
+        the pending rows of both sides are learnt, and blocks go on from the sum of both
+        positions. Rows that both have learnt, as far as their provenance knows, are refused.
+        """
+        # Copied first: two that merge each other must not wait for each other's lock.
+        return self.take_over(other.copy())
+
+    def take_over(self, shard: Self) -> Self:
+        """Merge with a shard that nobody else will use again: nothing of it is copied."""
+        with self.lock, deferred_interrupts(), deferred_warnings():
+            self._check_columns(shard)
+            provenance = self.provenance.merged(shard.provenance)
+            targets = self._merged_targets(shard)
+            merged_map = self._merged_map(shard)
+            if shard.n_rows == 0:
+                self.feature_map = merged_map
+            elif self.n_rows == 0:
+                self._adopt(shard, merged_map)
+            elif shard.buffer.position == 0:
+                self.feature_map, self.targets = merged_map, targets
+                self._hand_over(shard.buffer.pending)
+            elif self.buffer.position == 0:
+                pending = self.buffer.pending
+                self._adopt(shard, merged_map)
+                self.targets = targets
+                self._hand_over(pending)
+            else:
+                self._pool(shard)
+            self.provenance, self.targets = provenance, targets
+            self._changed()
+        return self
+
+    def _pool(self, shard: Self) -> None:
+        total = self.n_rows + shard.n_rows
+        mine = self.copy().flush()
+        shard.flush()
+        if mine.feature_map is not None and shard.feature_map is not None:
+            self.feature_map = mine.feature_map.merge(shard.feature_map)
+        if mine.statistics is not None and shard.statistics is not None:
+            self.statistics = mine.statistics.merge(shard.statistics)
+        self.buffer.move_to(total)
+        self._gram = GramMatrix()
+
+    def _adopt(self, shard: Self, feature_map: AdaptiveFeatureMap | None) -> None:
+        self.feature_map, self.statistics = feature_map, shard.statistics
+        self.buffer = shard.buffer
+        self._gram = GramMatrix()
+
+    def _hand_over(self, pending: Block | None) -> None:
+        if pending is not None:
+            self.update(pending.rows, pending.targets, pending.weights)
+
+    def _merged_map(self, shard: Self) -> AdaptiveFeatureMap | None:
+        """Return the map of both sides, of which one has learnt no block, or refuse."""
+        mine, theirs = self.feature_map, shard.feature_map
+        if mine is None or theirs is None:
+            if mine is not theirs:
+                raise StateMismatchError("streams must both have a map to merge, or none")
+            return None
+        return mine.copy().merge(theirs)
+
+    def _merged_targets(self, shard: Self) -> Any:
+        if self.targets is None or shard.targets is None:
+            if self.targets is not shard.targets:
+                raise StateMismatchError("streams must both have targets to merge, or none")
+            return None
+        return self.targets.merged(shard.targets)
+
+    def _check_columns(self, shard: Self) -> None:
+        if self.n_features != shard.n_features:
+            raise StateMismatchError(
+                f"n_features_in_ must agree to merge, got {self.n_features} and {shard.n_features}"
+            )
+        if not np.array_equal(self.names, shard.names):  # type: ignore[arg-type]
+            raise StateMismatchError(
+                f"feature_names_in_ must agree to merge, got {self.names} and {shard.names}"
+            )
+
+    def new_shard(self, feature_map: FeatureMap) -> Stream:
+        """Return an empty stream under a map of this one's: a worker's share."""
+        assert self.feature_map is not None
+        targets = self.targets
+        if isinstance(targets, ClassTargets) and not targets.complete:
+            targets = ClassTargets(targets.labels)
+        return Stream(
+            self.n_features,
+            names=self.names,
+            feature_map=AdaptiveFeatureMap(self.feature_map.params, feature_map),
+            targets=targets,
+            learns=self.learns,
+            longest=self.longest,
+        )
+
+    def copy(self) -> Self:
+        """Return an independent stream in the same state."""
+        with self.lock:
+            twin = object.__new__(type(self))
+            state = {name: vars(self)[name] for name in self.STATE}
+            statistics = None if self.statistics is None else self.statistics.copy()
+            # Maps, targets and provenance are replaced, never changed.
+            twin.__dict__.update(state, statistics=statistics, buffer=self.buffer.copy())
+            twin._start()
+            twin.n_jobs, twin.stepwise = self.n_jobs, self.stepwise
+        return twin
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the fields that are saved."""
+        return {name: vars(self)[name] for name in self.STATE}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the stream; where blocks end follows from its parameters."""
+        stream = object.__new__(cls)
+        names = state["names"]
+        if names is not None:
+            require(all(isinstance(name, str) for name in names), "names must be text")
+            state = {**state, "names": np.array(names, dtype=object)}
+        stream.__dict__.update(state)
+        stream._start()
+        stream.buffer.boundaries = stream._boundaries()
+        return stream
+
+    def validate(self) -> None:
+        """Require parts that stand at one position of one stream."""
+        require(self.names is None or len(self.names) == self.n_features, "one name a column")
+        position, statistics = self.buffer.position, self.statistics
+        adaptive = self.feature_map
+        if adaptive is not None:
+            require(adaptive.params.n_features == self.n_features, "a map of another width")
+            require(adaptive.n_rows == position, "map and rows must stand at one position")
+            require(adaptive.params.half_life == self.half_life, "half_life of another map")
+        self.buffer.check_boundaries()
+        if statistics is None:
+            require(not self.learns or position == 0, "rows have been seen without statistics")
+        else:
+            require(self.learns, "statistics that are not learnt")
+            self._check_statistics(statistics)
+        self._check_pending()
+
+    def _check_statistics(self, statistics: FeatureStatistics) -> None:
+        require(statistics.n_rows == self.buffer.position, "statistics of other rows")
+        require(statistics.half_life == self.half_life, "statistics of another half_life")
+        n_targets = None if self.targets is None else self.targets.n_targets
+        require(statistics.n_targets == n_targets, "statistics of other targets")
+        planned = None if self.feature_map is None else self.feature_map.feature_map
+        sizes = (self.n_features,) if planned is None else planned.sizes
+        require(statistics.sizes == sizes, "statistics of other features")
+        known = self.dual_rows
+        require(statistics.dual_rows == known, f"rows must be kept up to {known}")
+        has_sample = planned is not None and isinstance(self.targets, ClassTargets)
+        require((statistics.sample is not None) == has_sample, "classes come with a sample")
+        if isinstance(self.targets, ClassTargets):
+            classes = getattr(statistics.labelled, "classes", self.targets.labels)
+            self.targets.check_known(classes)
+            sample = statistics.sample
+            if sample is not None and sample.targets is not None:
+                self.targets.check_known(sample.targets)
+                require(sample.rows.shape[1] == self.n_features, "sampled rows of another width")
+        for block in statistics.kept:
+            if self.targets is not None:
+                self.targets.check_block(block.targets, block.n_rows)
+
+    def _check_pending(self) -> None:
+        pending = self.buffer.pending
+        if pending is None:
+            return
+        rows = pending.rows
+        require(
+            rows.shape[1] == self.n_features, f"pending rows must have {self.n_features} columns"
+        )
+        if self.feature_map is None:
+            require(not sparse.issparse(rows), "features must be dense")
+        elif not sparse.issparse(rows):
+            require((rows >= 0.0).all(), "pending rows must not be negative")
+        if self.targets is None:
+            require(pending.targets is None, "there must be no targets")
+        else:
+            self.targets.check_block(pending.targets, rows.shape[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.copy().get_state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+        self.buffer.boundaries = self._boundaries()
+
+    def __repr__(self) -> str:
+        return f"Stream(n_rows={self.n_rows}, n_pending={self.buffer.n_pending})"
+
+
+class PendingFeatures:
+    """Features of pending rows, kept from one reading to the next and until they are learnt.
+
+    Rows are featurised in chunks from the start of their block, as a whole block is, so that the
+    bits are the same whenever it was done.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[FeatureMap | None, int, Floats] = (None, 0, np.empty((0, 0)))
+
+    def of(self, feature_map: FeatureMap, block: Block, n_jobs: int | None) -> Floats:
+        """Return the features of a block, of which complete chunks are worked out once."""
+        known_map, start, known = self._known
+        if start != block.start or not (known_map is feature_map or known_map == feature_map):
+            known = np.empty((0, feature_map.n_components))
+        chunk, n_rows = feature_map.block_rows, block.stop - block.start
+        n_known = min(known.shape[0], n_rows)
+        n_known -= n_known % chunk  # an incomplete chunk may have rounded differently
+        if n_known == n_rows:
+            return known[:n_rows]
+        rest = feature_map.transform(block.rows[n_known:], n_jobs=n_jobs)
+        features = rest if n_known == 0 else np.concatenate([known[:n_known], rest])
+        self._known = (feature_map, block.start, features)
+        return features
+
+
+class Reading:
+    """A stream as of one moment, pending rows included, each part worked out once.
+
+    It lives in its own object, so that reading changes nothing in the estimator, and may happen in
+    one thread while another learns.
+
+    Parameters
+    ----------
+    stream : Stream
+        What is read.
+    copy : bool, default=True
+        Whether statistics are copied. Without it the reading is void when the stream goes on.
+    """
+
+    def __init__(self, stream: Stream, *, copy: bool = True) -> None:
+        self._stream = stream
+        self._copy = copy
+        self._lock = threading.RLock()
+        self._results: dict[Hashable, Any] = {}
+        self._capture()
+
+    def _capture(self) -> None:
+        stream = self._stream
+        with stream.lock:
+            self.version = stream.version
+            self.targets = stream.targets
+            self.n_rows = stream.n_rows
+            self._adaptive = stream.feature_map
+            self._pending = stream.buffer.pending
+        self._results.clear()
+
+    def result(self, key: Hashable, work: Callable[[], Result]) -> Result:
+        """Return what ``work`` returns, called once whichever thread asks first."""
+        with self._lock:
+            if key not in self._results:
+                self._results[key] = work()
+            found: Result = self._results[key]
+            return found
+
+    @property
+    def inputs(self) -> AdaptiveFeatureMap:
+        """The map with histograms and samples, pending rows included."""
+        return self.result("inputs", self._inputs)
+
+    def _inputs(self) -> AdaptiveFeatureMap:
+        assert self._adaptive is not None
+        if self._pending is None:
+            return self._adaptive
+        adaptive = self._adaptive.copy()
+        adaptive.absorb(self._pending.rows, self._pending.weights)
+        return adaptive
+
+    @property
+    def feature_map(self) -> FeatureMap:
+        """The map in use; before the first rows are complete, planned on the rows there are."""
+        known = None if self._adaptive is None else self._adaptive.feature_map
+        if known is None and self._stream.stepwise:
+            known = self._stream.provisional_map()
+        feature_map = self.inputs.feature_map if known is None else known
+        assert feature_map is not None
+        return feature_map
+
+    @property
+    def map_params(self) -> MapParams:
+        """The parameters of the map."""
+        assert self._adaptive is not None
+        return self._adaptive.params
+
+    @property
+    def has_map(self) -> bool:
+        """Whether rows are featurised by a map."""
+        return self._adaptive is not None
+
+    @property
+    def statistics(self) -> FeatureStatistics:
+        """Statistics of all rows."""
+        return self.result("statistics", self._statistics)
+
+    def _statistics(self) -> FeatureStatistics:
+        stream = self._stream
+        with stream.lock, one_blas_thread:
+            if stream.version != self.version:
+                self._capture()  # another thread has learnt: read what there is now
+            known, pending = stream.statistics, self._pending
+            statistics = known
+            if known is not None and (self._copy or pending is not None):
+                statistics = known.copy()
+            if pending is None:
+                planned = None if self._adaptive is None else self._adaptive.feature_map
+                return statistics or stream._new_statistics(self._stream.n_features, planned)
+            feature_map = self.feature_map if self.has_map else None
+            features = (
+                pending.rows
+                if feature_map is None
+                else stream._cache.of(feature_map, pending, stream.n_jobs)
+            )
+            if statistics is None:
+                statistics = stream._new_statistics(features.shape[1], feature_map)
+            return _learn(statistics, pending, features, feature_map)
+
+    def gram(self) -> tuple[Floats, NDArray[np.float64]]:
+        """Return the features of all rows, which must be kept, and their shifted Gram matrix."""
+        statistics = self.statistics
+        planned = self._adaptive is None or self._adaptive.feature_map is not None
+        # Under a provisional map all features change with the map.
+        token = None if planned else self.feature_map
+        with self._stream.lock:
+            return self._stream._gram.of([block.features for block in statistics.kept], token)
+
+    def forget_statistics(self) -> None:
+        """Let go of the copied statistics, D x D numbers; they are copied again when needed."""
+        with self._lock:
+            self._results.pop("statistics", None)
+
+
+def _learn(
+    statistics: FeatureStatistics,
+    block: Block,
+    features: Floats,
+    feature_map: FeatureMap | None,
+) -> FeatureStatistics:
+    # Components that are known need no rows without targets.
+    observed = feature_map is None or feature_map.projection is None
+    return statistics.update(features, block.rows, block.targets, block.weights, observed=observed)
