@@ -82,5 +82,8 @@ def build(session: nox.Session) -> None:
     if not wanted <= packed <= tracked:
         wrong = sorted((wanted - packed) | (packed - tracked))
         session.error(f"the sdist must hold library, tests and examples, and only these: {wrong}")
-    session.install("--force-reinstall", "--no-deps", str(wheel))
     session.log(f"{wheel.name}: {len(library)} files; {sdist.name}: {len(packed)} files")
+
+    session.install("--force-reinstall", str(wheel))
+    session.chdir(folder)  # away from the checkout: import what was built, without any extra
+    session.run("python", "-c", "import streamchi2.river")
