@@ -11,7 +11,7 @@ import numpy as np
 
 from streamchi2.persistence import dumped
 from streamchi2.testing.front_ends import front_end_of
-from streamchi2.testing.reproduction import constructor
+from streamchi2.testing.reproduction import constructor, literal
 
 
 class LawError(AssertionError):
@@ -110,7 +110,7 @@ def difference(
             pairs = [(f"row {place}", ours, theirs)]
         for where, one, other in pairs:
             if not _equal(one, other, rtol, atol):
-                return f"in {where}, {one!r} against {other!r},"
+                return f"in {where}, {literal(one)} against {literal(other)},"
     return None
 
 
@@ -129,7 +129,7 @@ def _difference_of_arrays(
     if same.all():
         return None
     place = tuple(int(i) for i in np.argwhere(~same)[0])
-    return f"at {place}, {wanted[place]!r} against {found[place]!r},"
+    return f"at {place}, {literal(wanted[place])} against {literal(found[place])},"
 
 
 def _equal(one: Any, other: Any, rtol: float, atol: float) -> bool:

@@ -112,8 +112,9 @@ def test_a_sound_estimator_passes_every_law(sound):
     assert all(report.not_applicable.values())
     for law in report.checked:
         assert re.search(rf"^  {law} +holds$", str(report), re.MULTILINE)
-    for check in checks_of(sound).values():
-        check()
+    for law, check in checks_of(sound).items():
+        if law in report.checked:
+            check()
 
 
 @pytest.mark.parametrize(("law", "bug"), BUGS)
@@ -125,7 +126,7 @@ def test_check_all_finds_the_planted_bug(law, bug):
     with pytest.raises(LawError) as found:
         check_all(bug(), skip=others)
     assert found.value.law == law
-    assert f"law {law!r} is broken by {bug.__name__}()" in str(found.value)
+    assert f"law {law!r} is broken by {bug.__name__}(" in str(found.value)
 
 
 @pytest.mark.parametrize(("law", "bug"), [(law, bug) for law, bug in BUGS if law in checks_of(bug)])
