@@ -118,17 +118,13 @@ def test_order_of_k(k, data, rows):
     check_order_of_k(DirectSeries, k, order, rows)
 
 
-@pytest.mark.parametrize(
-    "seeded", [river.ExpChi2Sampler(8, seed=0), river.ExpChi2Classifier(8, seed=0)]
-)
+@pytest.mark.parametrize("kind", [river.ExpChi2Sampler, river.ExpChi2Classifier])
 @settings(max_examples=8)
 @given(dict_streams())
-def test_absent_keys(seeded, stream):
+def test_absent_keys(kind, stream):
     stream = [{"red": 0.0, "blue": 1.0}, *stream]
-    targets = None
-    if isinstance(seeded, river.ExpChi2Classifier):
-        targets = [len(row) for row in stream]
-    check_absent_keys(seeded, stream, targets)
+    targets = [len(row) for row in stream] if kind is river.ExpChi2Classifier else None
+    check_absent_keys(kind(8, seed=0), stream, targets)
 
 
 @given(realistic_rows(min_rows=3))
