@@ -13,6 +13,7 @@ from streamchi2.plots.canvas import (
     BLUE,
     GREEN,
     GREY,
+    LEGEND,
     ORANGE,
     PURPLE,
     VERMILLION,
@@ -158,7 +159,7 @@ class ConvergenceDisplay:
             )
         ax.set(yscale="log", xlabel="number of terms", ylabel="relative rms error")
         ax.locator_params(axis="x", integer=True)
-        ax.legend(frameon=False, fontsize="small", labelspacing=0.2)
+        ax.legend(**LEGEND)
         in_use = self.n_terms_in_use
         marked = "" if in_use is None else f"; dotted: the {in_use} in use"
         put_title(

@@ -97,7 +97,8 @@ class DescriptorPathDisplay:
                 (self.bars_[name],) = ax.barh(place, entry - low, 0.6, left=low, color=BLUE)
             ax.annotate(
                 self._remark(name), (entry, place), xytext=(5, 0), textcoords="offset points",
-                va="center", fontsize="small", color=DARK,
+                va="center", fontsize="small", color=DARK, zorder=3,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         ax.set_yticks(range(len(names)), labels=names)
         ax.set_ylim(len(names) - 0.4, -0.6)

@@ -141,9 +141,9 @@ class InputHistogramDisplay:
         error_ax.tick_params(axis="y", colors=VERMILLION)
         put_title(
             ax,
-            "Inputs, and the series fitted to them",
-            "2xy/(x+y) is approximated with the relative error G(x)G(y): |G| is zero at the nodes "
-            "k (triangles) and should be small where inputs are many",
+            "Inputs and nodes of the series",
+            "the series errs by the share G(x)G(y) of 2xy/(x+y): |G| is zero at the nodes k "
+            "(triangles), and small where inputs are many",
         )
         self.error_ax_ = error_ax
 

@@ -108,7 +108,7 @@ class KernelDisplay:
                 "basis must be one of the exp-chi2 kernel to be compared with it, got 'additive'"
             )
         transform = reading(estimator, "transform", needed_for="the exact kernel")
-        rows = (sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X))[:max_rows]
+        rows: Any = (sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X))[:max_rows]
         kernel = _exact_kernel(estimator, rows.toarray() if sparse.issparse(rows) else rows)
         return cls.from_features(transform(rows), kernel).plot(ax)
 

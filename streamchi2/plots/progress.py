@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
-from streamchi2.plots.canvas import BLUE, GREY, SKY, VERMILLION, axes_to_draw_on, put_title
+from streamchi2.plots.canvas import BLUE, GREY, LEGEND, SKY, VERMILLION, axes_to_draw_on, put_title
 from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class ProgressDisplay:
         )
         ax.set(xlabel="rows seen", ylabel=f"{self.metric} before learning")
         ax.set_xlim(0, rows[-1])
-        ax.legend(frameon=False, loc="best", fontsize="small", labelspacing=0.2)
+        ax.legend(loc="best", **LEGEND)
         put_title(ax, "Predicted, then learnt", self.why_it_begins())
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
