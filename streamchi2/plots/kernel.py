@@ -85,7 +85,7 @@ class KernelDisplay:
         Parameters
         ----------
         estimator : ExpChi2Sampler
-            Fitted. With several descriptors, the kernel is the sum of theirs.
+            Fitted.
         X : array-like or sparse matrix, shape (n, d)
             Rows, best some that were not learnt.
         max_rows : int, default=150
@@ -109,7 +109,11 @@ class KernelDisplay:
             )
         transform = reading(estimator, "transform", needed_for="the exact kernel")
         rows: Any = (sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X))[:max_rows]
-        kernel = _exact_kernel(estimator, rows.toarray() if sparse.issparse(rows) else rows)
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        if getattr(estimator, "normalize", None) == "l1":
+            dense = dense / np.maximum(dense.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        beta = reading(estimator, "beta_", needed_for="the exact kernel")
+        kernel = exp_chi2_kernel(dense, beta=beta, dof=getattr(estimator, "dof", 2.0))
         return cls.from_features(transform(rows), kernel).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -127,19 +131,6 @@ class KernelDisplay:
         )
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
-
-
-def _exact_kernel(estimator: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the kernel that an estimator approximates, the sum of those of its descriptors."""
-    columns = getattr(estimator, "descriptor_columns_", None) or {None: slice(None)}
-    kernel = np.zeros((len(rows), len(rows)))
-    for name, own in columns.items():
-        part = rows[:, own].astype(np.float64)
-        if getattr(estimator, "normalize", None) == "l1":
-            part /= np.maximum(part.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        beta = reading(estimator, "beta_", needed_for="the exact kernel", descriptor=name)
-        kernel += exp_chi2_kernel(part, beta=beta, dof=getattr(estimator, "dof", 2.0))
-    return kernel
 
 
 def plot_kernel(estimator: Any, X: Any, *, max_rows: int = 150, ax: Axes | None = None) -> Axes:
