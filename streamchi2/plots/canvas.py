@@ -20,7 +20,6 @@ GREY = "#8a8a8a"
 DARK = "#555555"  # for text
 
 _INCHES_A_LETTER = 0.055  # of the small font, on average
-_LINE_POINTS = 9.5
 
 # Where a small plot leaves a legend no free place, it stays legible on a white ground.
 LEGEND: dict[str, Any] = {
@@ -53,17 +52,20 @@ def axes_to_draw_on(ax: Axes | None) -> Axes:
     return ax
 
 
-def put_title(ax: Axes, title: str, explanation: str) -> None:
-    """Write a title, and below it in small letters what there is to see, within the axes' width."""
+def put_title(ax: Axes, title: str, caption: str) -> None:
+    """Write a title, and below the plot in small letters what there is to see.
+
+    The caption hangs on the label of the x axis and is as wide as the axes, so that another title
+    or label may be set without touching it.
+    """
     figure: Any = ax.figure
     width = ax.get_window_extent().width / figure.dpi
-    lines = textwrap.wrap(explanation, max(24, int(width / _INCHES_A_LETTER)))
+    lines = textwrap.wrap(caption, max(24, int(width / _INCHES_A_LETTER)))
     ax.annotate(
-        "\n".join(lines), (0.0, 1.0), xycoords="axes fraction", xytext=(0, 4),
-        textcoords="offset points", va="bottom", fontsize=7.5, color=DARK, linespacing=1.1,
+        "\n".join(lines), (0.0, 0.0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -3),
+        textcoords="offset points", va="top", fontsize=7.5, color=DARK, linespacing=1.1,
     )  # fmt: skip
-    pad = 7.0 + _LINE_POINTS * len(lines)
-    ax.set_title(title, loc="left", fontsize=10, fontweight="bold", pad=pad)
+    ax.set_title(title, loc="left", fontsize=10, fontweight="bold")
 
 
 def reading(

@@ -108,7 +108,7 @@ class DescriptorPathDisplay:
         if self.alpha is not None:
             ax.axvline(self.alpha, color=VERMILLION, lw=1.2, ls="--")
             seen += f"; dashed: alpha = {self.alpha:.3g} in use, with the weights of its kernels"
-        put_title(ax, "Descriptors that group lasso lets in", seen)
+        put_title(ax, "Path of the group lasso", seen)
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 

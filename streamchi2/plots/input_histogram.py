@@ -141,7 +141,7 @@ class InputHistogramDisplay:
         error_ax.tick_params(axis="y", colors=VERMILLION)
         put_title(
             ax,
-            "Inputs and nodes of the series",
+            "Inputs and nodes k",
             "the series errs by the share G(x)G(y) of 2xy/(x+y): |G| is zero at the nodes k "
             "(triangles), and small where inputs are many",
         )

@@ -126,7 +126,7 @@ class KernelDisplay:
         ax.set(xlabel="exact kernel of two rows", ylabel="product of features")
         put_title(
             ax,
-            "Features against the exact kernel",
+            "Features and exact kernel",
             f"{self.exact.size} pairs of rows: rms error {self.rms:.3g}, worst {self.worst:.3g}",
         )
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]

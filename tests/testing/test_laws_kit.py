@@ -411,3 +411,11 @@ def test_river_classifier_keeps_every_law_of_its_labels():
     model = river.ExpChi2Classifier(8, alpha=0.1, seed=0)
     merge = {"merge": "probabilities are calibrated where a model is solved"}
     assert "no dip" in check_all(model, max_examples=5, skip=merge).checked
+
+
+@pytest.mark.xfail(strict=False, reason="a chosen penalty takes the sum of weights for a count")
+@pytest.mark.parametrize(
+    "estimator", [ExpChi2Classifier(16, random_state=0), ExpChi2Regressor(16, random_state=0)]
+)
+def test_a_chosen_penalty_does_not_depend_on_the_scale_of_weights(estimator):
+    assert "scale of weights" in check_all(estimator, max_examples=2).checked
