@@ -5,12 +5,12 @@ import numpy as np
 from streamchi2.testing import (
     bad_rows,
     histogram_rows,
-    landmarks,
+    nodes,
     positive_values,
     value_arrays,
 )
 
-__all__ = ["BAD_ROWS", "histogram_rows", "landmarks", "positive_values", "value_arrays"]
+__all__ = ["BAD_ROWS", "histogram_rows", "nodes", "positive_values", "value_arrays"]
 
 # Arrays that must be refused everywhere, also where any width or a flat row is welcome.
 _WELCOME_SOMEWHERE = {"one dimension", "one column more", "one column less"}

@@ -1,4 +1,4 @@
-"""The laws of the library, checked by its own public kit; and that the kit can see them broken."""
+"""The laws of the library, checked by its own public kit; tests/testing shows that it can see."""
 
 import subprocess
 import sys
@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import base
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.decomposition import IncrementalPCA
-from sklearn.linear_model import SGDClassifier
 
 from streamchi2 import (
     DirectSeries,
@@ -24,13 +20,11 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.testing import (
-    LawBroken,
     check_absent_is_zero,
     check_absent_keys,
     check_cut,
     check_late_classes,
     check_merge,
-    check_no_trace,
     check_order_of_k,
     check_pure_reads,
     check_save,
@@ -39,7 +33,7 @@ from streamchi2.testing import (
     dict_streams,
     histogram_rows,
     labelled_streams,
-    landmarks,
+    nodes,
     realistic_rows,
 )
 
@@ -77,10 +71,8 @@ def test_cut_save_and_pure_reads(estimator, stream, data):
     rows, labels = stream
     targets = with_targets(estimator, rows, labels)
     check_cut(estimator, rows, targets, cuts=data.draw(cuttings(len(rows))))
-    model = type(estimator)(**estimator.get_params())
-    model.partial_fit(rows, *([] if targets is None else [targets]))
-    check_pure_reads(model, rows)
-    check_save(model, rows, targets)
+    check_pure_reads(estimator, rows, targets)
+    check_save(estimator, rows, targets)
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS[:1], *CLASSIFIERS[2:], *REGRESSORS], ids=str)
@@ -106,7 +98,7 @@ def test_threads(estimator):
 
 @pytest.mark.parametrize("estimator", [TRANSFORMERS[0], CLASSIFIERS[0], REGRESSORS[0]], ids=str)
 @settings(max_examples=6)
-@given(labelled_streams(max_rows=80))
+@given(labelled_streams(max_rows=80, zeros=True))
 def test_absent_is_zero(estimator, stream):
     rows, labels = stream
     check_absent_is_zero(estimator, rows, with_targets(estimator, rows, labels), atol=1e-4)
@@ -119,86 +111,25 @@ def test_late_classes(estimator, stream):
     check_late_classes(estimator, *stream)
 
 
-@given(landmarks, st.randoms(), histogram_rows())
-def test_order_of_k(k, random, rows):
-    order = list(range(len(k)))
-    random.shuffle(order)
+@given(nodes.filter(lambda k: len(k) > 1), st.data(), histogram_rows())
+def test_order_of_k(k, data, rows):
+    in_place = list(range(len(k)))
+    order = data.draw(st.permutations(in_place).filter(lambda order: order != in_place))
     check_order_of_k(DirectSeries, k, order, rows)
 
 
-@pytest.mark.parametrize("seeded", [river.ExpChi2Sampler(8, seed=0), river.ExpChi2Classifier(8)])
+@pytest.mark.parametrize("kind", [river.ExpChi2Sampler, river.ExpChi2Classifier])
 @settings(max_examples=8)
 @given(dict_streams())
-def test_absent_keys(seeded, stream):
-    targets = None
-    if isinstance(seeded, river.ExpChi2Classifier):
-        seeded = river.ExpChi2Classifier(8, seed=0)
-        targets = [len(row) for row in stream]
-    check_absent_keys(seeded, stream, targets)
-
-
-class Counting(base.Transformer):
-    """Tells a zero from an absent key."""
-
-    def learn_one(self, x):
-        pass
-
-    def transform_one(self, x):
-        return {"n": len(x)}
-
-
-def test_a_zero_that_is_told_from_an_absent_key_is_seen():
-    with pytest.raises(LawBroken, match="absent = 0"):
-        check_absent_keys(Counting(), [{"red": 0.0, "green": 1.0}])
+def test_absent_keys(kind, stream):
+    stream = [{"red": 0.0, "blue": 1.0}, *stream]
+    targets = [len(row) for row in stream] if kind is river.ExpChi2Classifier else None
+    check_absent_keys(kind(8, seed=0), stream, targets)
 
 
 @given(realistic_rows(min_rows=3))
 def test_realistic_rows_can_be_learnt(rows):
     assert np.isfinite(ExpChi2Sampler(8, random_state=0).fit(rows).transform(rows)).all()
-
-
-class Leaky(TransformerMixin, BaseEstimator):
-    """Breaks what it can: sums rows before it checks them, counts its readings."""
-
-    def partial_fit(self, X, y=None):
-        self.total_ = getattr(self, "total_", 0.0) + float(np.sum(X))
-        if not np.isfinite(self.total_):
-            raise ValueError("X must be finite")
-        return self
-
-    def transform(self, X):
-        self.n_reads_ = getattr(self, "n_reads_", 0) + 1
-        return np.asarray(X) * self.total_
-
-
-class Forgetful(Leaky):
-    """Forgets on the way to a file."""
-
-    def __getstate__(self):
-        return {"total_": 0.0}
-
-
-def test_the_kit_sees_laws_broken_and_says_which():
-    rows = np.random.default_rng(0).random((12, 3))
-    labels = np.arange(12) % 3
-    leaky = Leaky().partial_fit(rows)
-    for law, check in {
-        "cut": lambda: check_cut(IncrementalPCA(1), rows, cuts=[4, 8], rtol=1e-3),
-        "no trace": lambda: check_no_trace(leaky, lambda e: e.partial_fit([[np.nan]])),
-        "pure reads": lambda: check_pure_reads(leaky, rows),
-        "save": lambda: check_save(Forgetful().partial_fit(rows), rows),
-        "order of k": lambda: check_order_of_k(
-            lambda k: DirectSeries(k[:1]), [1.0, 2.0], [1, 0], rows
-        ),
-    }.items():
-        with pytest.raises(LawBroken, match=f"law '{law}' is broken by"):
-            check()
-    with pytest.raises(LawBroken, match="nothing was refused"):
-        check_no_trace(leaky, lambda estimator: estimator.transform(rows))
-    with pytest.raises(LawBroken, match="ZeroDivisionError, no refusal"):
-        check_no_trace(leaky, lambda estimator: 1 / 0)
-    with pytest.raises(ValueError, match="classes must be passed"):
-        check_late_classes(SGDClassifier(random_state=0), rows, labels)
 
 
 def test_without_hypothesis_the_kit_names_the_extra():

@@ -10,6 +10,8 @@ mpl.use("Agg")  # before pyplot, which would look for a screen
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.transforms import Bbox
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.naive_bayes import GaussianNB
 
@@ -20,15 +22,20 @@ from streamchi2 import (
     ExpChi2Sampler,
     LogHistogram,
     StreamingPCA,
+    exp_chi2_kernel,
 )
 from streamchi2.adaptive_map import Transport
 from streamchi2.plots import (
     ConvergenceDisplay,
+    DescriptorPathDisplay,
     InputHistogramDisplay,
+    KernelDisplay,
     ProgressDisplay,
     SpectrumDisplay,
     plot_convergence,
+    plot_descriptor_path,
     plot_input_histogram,
+    plot_kernel,
     plot_progress,
     plot_spectrum,
 )
@@ -47,6 +54,17 @@ def sampler(digits):
     return ExpChi2Sampler(64, random_state=0).fit(digits[0][:600])
 
 
+@pytest.fixture(scope="module")
+def chooser(digits):
+    noise = np.random.default_rng(0).dirichlet(np.ones(64), 400)
+    rows = np.hstack([digits[0][:400], noise])
+    columns = {"top": slice(0, 32), "bottom": slice(32, 64), "noise": slice(64, None)}
+    model = ExpChi2Classifier(
+        150, descriptors=columns, penalty="group_lasso", alpha=0.05, random_state=0
+    )
+    return model.fit(rows, digits[1][:400])
+
+
 def test_the_functions_draw_on_the_axes_given_and_return_them(sampler, digits):
     figure, axes = plt.subplots(2, 2)
     rows, labels = digits[0][:200], digits[1][:200]
@@ -59,11 +77,70 @@ def test_the_functions_draw_on_the_axes_given_and_return_them(sampler, digits):
         plot_progress(model, rows, labels, ax=axes[1, 1]),
     ]
     assert drawn == list(axes.flat)
-    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in drawn)
+    assert all(ax.get_xlabel() and ax.get_ylabel() and ax.get_title(loc="left") for ax in drawn)
     assert plt.get_fignums() == [figure.number]
 
 
-def test_the_density_holds_all_inputs_and_g_vanishes_at_every_landmark(sampler):
+@pytest.mark.parametrize("size", [(6.4, 4.8), (11.0, 8.0)])
+def test_nothing_collides_in_a_grid(sampler, chooser, digits, size):
+    figure, axes = plt.subplots(2, 2, figsize=size)
+    rows, labels = digits[0][:200], digits[1][:200]
+    plot_input_histogram(sampler, ax=axes[0, 0])
+    plot_kernel(sampler, rows, ax=axes[0, 1])
+    plot_descriptor_path(chooser, ax=axes[1, 0])
+    plot_progress(ExpChi2Classifier(32, random_state=0), rows, labels, ax=axes[1, 1])
+    figure.canvas.draw()
+    boxes = {}
+    for ax in figure.axes:  # the two axes of the first plot are one place
+        boxes.setdefault(ax.get_position().bounds, []).append(ax.get_tightbbox())
+    places = [Bbox.union(some) for some in boxes.values()]
+    assert len(places) == 4
+    for place in places:
+        assert figure.bbox.contains(*place.min)
+        assert figure.bbox.contains(*place.max)
+        assert sum(place.overlaps(other) for other in places) == 1  # with itself
+
+
+def test_the_plots_explain_themselves(sampler, digits):
+    said = InputHistogramDisplay.from_estimator(sampler).ax_.texts[0].get_text()
+    assert "|G| is zero at the nodes k" in said.replace("\n", " ")
+    model = ExpChi2Classifier(32, random_state=0)
+    drawn = plot_progress(model, digits[0][:300], digits[1][:300], batch_size=100)
+    said = drawn.texts[0].get_text().replace("\n", " ")
+    assert said.startswith("from row 110: the first 100 rows were learnt unpredicted")
+    assert drawn.lines[-1].get_xdata()[0] == 110
+    display = ProgressDisplay.from_predictions([1, 2], [1, 2], window=1)
+    assert display.why_it_begins().startswith("from row 1: every row was predicted")
+
+
+def test_products_of_features_are_drawn_against_the_exact_kernel(sampler, digits):
+    rows = digits[0][600:700]
+    display = KernelDisplay.from_estimator(sampler, rows, max_rows=40)
+    features = sampler.transform(rows[:40]).astype(float)
+    exact = exp_chi2_kernel(rows[:40], beta=sampler.beta_)
+    pairs = np.triu_indices(40, k=1)
+    drawn = display.line_.get_data()
+    np.testing.assert_allclose(drawn, [exact[pairs], (features @ features.T)[pairs]])
+    assert display.rms == pytest.approx(np.std(drawn[1] - drawn[0]), rel=0.5)
+    assert f"worst {display.worst:.3g}" in display.ax_.texts[0].get_text().replace("\n", " ")
+    same = KernelDisplay.from_estimator(sampler, sparse.csr_array(rows), max_rows=40)
+    np.testing.assert_allclose(same.approximate, display.approximate, atol=1e-6)
+
+
+def test_bars_reach_to_the_penalty_at_which_a_descriptor_comes_in(chooser):
+    display = DescriptorPathDisplay.from_estimator(chooser)
+    assert display.in_order() == list(chooser.descriptor_path_)
+    for name, bar in display.bars_.items():
+        assert bar.get_x() + bar.get_width() == pytest.approx(chooser.descriptor_path_[name])
+    labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert labels == display.in_order()
+    assert any("left out" in text.get_text() for text in display.ax_.texts)
+    nothing = DescriptorPathDisplay({"a": 0.0, "b": 0.0}).plot()
+    assert nothing.bars_ == {}
+    assert [text.get_text() for text in nothing.ax_.texts[:2]] == ["never in", "never in"]
+
+
+def test_the_density_holds_all_inputs_and_g_vanishes_at_every_node(sampler):
     display = InputHistogramDisplay.from_estimator(sampler)
     heights, edges, _ = display.density_.get_data()
     assert heights @ np.diff(np.log(edges)) == pytest.approx(1.0, rel=1e-12)
@@ -81,7 +158,7 @@ def test_equal_inputs_have_a_density_too():
     assert display.error_ax_ is None
 
 
-def test_a_series_without_landmarks_shows_none(digits):
+def test_a_series_without_nodes_shows_none(digits):
     other = ExpChi2Sampler(16, series="chebyshev", random_state=0).fit(digits[0][:100])
     display = InputHistogramDisplay.from_estimator(other)
     assert display.k is None
@@ -100,7 +177,7 @@ def test_the_curves_of_convergence_are_the_predicted_errors_relative_to_the_mean
     unit = in_use / drawn[sampler.n_terms_ - 1]
     assert unit == pytest.approx(
         predicted_error(histogram, [1e-300]).rms, rel=0.02
-    )  # a landmark far below all values leaves the whole of 2xy/(x+y); k was fitted a bit earlier
+    )  # a node far below all values leaves the whole of 2xy/(x+y); k was fitted a bit earlier
     np.testing.assert_array_equal(display.lines_["VZ"].get_xdata(), [1, 3])
     assert display.n_terms_in_use == sampler.n_terms_
 
@@ -203,6 +280,16 @@ def test_refusals_name_the_argument_and_the_value(sampler, digits):
         ProgressDisplay.from_predictions([1, 2], [1])
     with pytest.raises(ValueError, match="must be flat and not empty, got shapes"):
         ProgressDisplay.from_predictions([], [])
+    with pytest.raises(TypeError, match="estimator must have descriptor_path_ for a path"):
+        plot_descriptor_path(sampler)
+    with pytest.raises(TypeError, match="estimator must have transform for the exact kernel"):
+        plot_kernel(GaussianNB(), digits[0])
+    with pytest.raises(TypeError, match="ExpChi2PCA, which rotates and centres them"):
+        plot_kernel(ExpChi2PCA(16, random_state=0).fit(digits[0][:50]), digits[0])
+    with pytest.raises(ValueError, match="n at least 2, got shapes"):
+        plot_kernel(sampler, digits[0], max_rows=1)
+    with pytest.raises(ValueError, match=r"basis must be .* got 'additive'"):
+        plot_kernel(ExpChi2Sampler(basis="additive"), digits[0])
     assert plt.get_fignums() == []
 
 

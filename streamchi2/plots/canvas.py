@@ -1,7 +1,8 @@
-"""Axes to draw on, and colours that everybody can tell apart."""
+"""Axes to draw on, titles, and colours that everybody can tell apart."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,23 @@ ORANGE = "#e69f00"
 VERMILLION = "#d55e00"
 PURPLE = "#cc79a7"
 GREY = "#8a8a8a"
+DARK = "#555555"  # for text
+
+_INCHES_A_LETTER = 0.055  # of the small font, on average
+
+# Where a small plot leaves a legend no free place, it stays legible on a white ground.
+LEGEND: dict[str, Any] = {
+    "fontsize": "small", "labelspacing": 0.2, "facecolor": "white", "edgecolor": "none",
+    "framealpha": 0.8,
+}  # fmt: skip
 
 
 def axes_to_draw_on(ax: Axes | None) -> Axes:
-    """Return the Axes given, or those of a new figure; without matplotlib name the extra."""
+    """Return the Axes given, or those of a new figure; without matplotlib name the extra.
+
+    A figure without a layout engine gets matplotlib's constrained one, so that titles and labels
+    do not run into the plots beside and below.
+    """
     try:
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes
@@ -31,12 +45,38 @@ def axes_to_draw_on(ax: Axes | None) -> Axes:
         ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")[1]
     if not isinstance(ax, Axes):
         raise TypeError(f"ax must be matplotlib Axes or None, got {ax!r}")
+    figure = ax.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def reading(estimator: Any, name: str, *, needed_for: str, descriptor: str | None = None) -> Any:
-    """Return a fitted attribute, that of one descriptor where there are several.
+def put_title(ax: Axes, title: str, caption: str) -> None:
+    """Write a title, and below the plot in small letters what there is to see.
+
+    The caption hangs on the label of the x axis and is as wide as the axes, so that another title
+    or label may be set without touching it.
+    """
+    figure: Any = ax.figure
+    width = ax.get_window_extent().width / figure.dpi
+    lines = textwrap.wrap(caption, max(24, int(width / _INCHES_A_LETTER)))
+    ax.annotate(
+        "\n".join(lines), (0.0, 0.0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -3),
+        textcoords="offset points", va="top", fontsize=7.5, color=DARK, linespacing=1.1,
+    )  # fmt: skip
+    ax.set_title(title, loc="left", fontsize=10, fontweight="bold")
+
+
+def reading(
+    estimator: Any,
+    name: str,
+    *,
+    needed_for: str,
+    descriptor: str | None = None,
+    whole: bool = False,
+) -> Any:
+    """Return a fitted attribute, that of one descriptor where there are several, or the whole.
 
     What is missing is named.
     """
@@ -46,6 +86,8 @@ def reading(estimator: Any, name: str, *, needed_for: str, descriptor: str | Non
         raise TypeError(
             f"estimator must have {name} for {needed_for}, got {type(estimator).__name__}: {error}"
         ) from error
+    if whole:
+        return found
     if not isinstance(found, Mapping):
         if descriptor is not None:
             raise ValueError(

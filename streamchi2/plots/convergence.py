@@ -13,10 +13,12 @@ from streamchi2.plots.canvas import (
     BLUE,
     GREEN,
     GREY,
+    LEGEND,
     ORANGE,
     PURPLE,
     VERMILLION,
     axes_to_draw_on,
+    put_title,
     reading,
 )
 from streamchi2.series import (
@@ -138,9 +140,9 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        words: dict[str, Any] = {"needed_for": "its inputs", "descriptor": descriptor}
-        histogram = reading(estimator, "input_histogram_", **words)
-        in_use = reading(estimator, "n_terms_", **words)
+        asked: dict[str, Any] = {"needed_for": "its inputs", "descriptor": descriptor}
+        histogram = reading(estimator, "input_histogram_", **asked)
+        in_use = reading(estimator, "n_terms_", **asked)
         return cls.from_histogram(histogram, n_terms, in_use=in_use).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -148,21 +150,21 @@ class ConvergenceDisplay:
         ax = axes_to_draw_on(ax)
         if self.n_terms_in_use is not None:
             ax.axvline(self.n_terms_in_use, color=GREY, lw=1.0, ls=":")
-            ax.annotate(
-                "in use", (self.n_terms_in_use, 1.0), xycoords=("data", "axes fraction"),
-                xytext=(4, -2), textcoords="offset points", va="top", fontsize="small",
-                color="#555555",
-            )  # fmt: skip
         for name, (terms, errors) in self.errors.items():
             colour, marker = STYLES[name]
-            # An error of exactly zero (a landmark on every value) has no place on a log axis.
+            # An error of exactly zero (a node on every value) has no place on a log axis.
             seen = np.where(errors > 0, errors, np.nan)
             (self.lines_[name],) = ax.plot(
                 terms, seen, marker=marker, color=colour, lw=1.5, ms=5, label=name
             )
-        ax.set(yscale="log", xlabel="number of terms", ylabel="relative rms error of 2xy/(x+y)")
+        ax.set(yscale="log", xlabel="number of terms", ylabel="relative rms error")
         ax.locator_params(axis="x", integer=True)
-        ax.legend(frameon=False)
+        ax.legend(**LEGEND)
+        in_use = self.n_terms_in_use
+        marked = "" if in_use is None else f"; dotted: the {in_use} in use"
+        put_title(
+            ax, "Convergence of the series", f"error of 2xy/(x+y) over the inputs seen{marked}"
+        )
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 

@@ -1,4 +1,4 @@
-"""What came in, where the landmarks stand, and how little error they leave."""
+"""What came in, where the nodes k of the series are, and how little error they leave."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from streamchi2.plots.canvas import BLUE, VERMILLION, axes_to_draw_on, reading
+from streamchi2.plots.canvas import BLUE, VERMILLION, axes_to_draw_on, put_title, reading
 from streamchi2.series import DirectSeries
 from streamchi2.statistics.log_histogram import LogHistogram
 
@@ -24,11 +24,11 @@ _N_POINTS = 600
 
 @dataclass
 class InputHistogramDisplay:
-    r"""Density of the non-zero inputs on a logarithmic axis, with the landmarks k and abs(G).
+    r"""Density of the non-zero inputs on a logarithmic axis, with the nodes k and abs(G).
 
     The direct series errs by :math:`G(x)\,G(y)\,2xy/(x+y)` with
     :math:`G(x) = \prod_p (x-k_p)/(x+k_p)`, so abs(G) is the envelope of its relative error: it
-    touches zero at every landmark, and is small where the inputs are many.
+    touches zero at every node, and is small where the inputs are many.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class InputHistogramDisplay:
     density : ndarray, shape (m,)
         Probability per unit of log x.
     k : ndarray or None
-        Landmarks; None leaves them and abs(G) out.
+        Nodes of the direct series; None leaves them and abs(G) out.
 
     Attributes
     ----------
     ax_, error_ax_ : matplotlib Axes
-        For the density, and for abs(G) on the right (None without landmarks).
+        For the density, and for abs(G) on the right (None without nodes).
     figure_ : matplotlib Figure
         The figure that holds them.
     density_ : matplotlib StepPatch
@@ -72,7 +72,7 @@ class InputHistogramDisplay:
 
     @classmethod
     def from_histogram(cls, histogram: LogHistogram, k: ArrayLike | None = None) -> Self:
-        """Return the display of a histogram and, if given, of landmarks; draws nothing yet."""
+        """Return the display of a histogram and, if given, of nodes; draws nothing yet."""
         # One more bit than the range: a histogram of equal values has some width, too.
         edges = np.geomspace(histogram.low, histogram.high * (1 + 1e-12), _N_BINS + 1)
         counts = np.histogram(histogram.centres, bins=edges, weights=histogram.weights)[0]
@@ -98,9 +98,9 @@ class InputHistogramDisplay:
         -------
         InputHistogramDisplay
         """
-        words: dict[str, Any] = {"needed_for": "its inputs", "descriptor": descriptor}
-        histogram = reading(estimator, "input_histogram_", **words)
-        k = reading(estimator, "k_", **words) if hasattr(estimator, "k_") else None
+        asked: dict[str, Any] = {"needed_for": "its inputs", "descriptor": descriptor}
+        histogram = reading(estimator, "input_histogram_", **asked)
+        k = reading(estimator, "k_", **asked) if hasattr(estimator, "k_") else None
         return cls.from_histogram(histogram, k).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -112,6 +112,7 @@ class InputHistogramDisplay:
             self.density, self.edges, fill=True, color=BLUE, alpha=0.35, lw=0, label="inputs"
         )
         ax.set(xscale="log", xlabel="value of an input", ylabel="density per unit of log x")
+        ax.yaxis.label.set_color(BLUE)
         ax.set_xlim(self.edges[0], self.edges[-1])
         ax.set_ylim(bottom=0.0)
         if self.edges[-1] < 300 * self.edges[0]:  # plain numbers for the few decades of a row
@@ -119,35 +120,38 @@ class InputHistogramDisplay:
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        if self.k is not None:
-            self._plot_landmarks(ax, self.k)
+        if self.k is None:
+            put_title(ax, "Inputs of the kernel", "non-zero values of all rows seen")
+        else:
+            self._plot_nodes(ax, self.k)
         return self
 
-    def _plot_landmarks(self, ax: Axes, k: NDArray[np.float64]) -> None:
+    def _plot_nodes(self, ax: Axes, k: NDArray[np.float64]) -> None:
         values = np.unique(np.append(np.geomspace(self.edges[0], self.edges[-1], _N_POINTS), k))
         error_ax = ax.twinx()
         error_ax.spines[["top", "left"]].set_visible(False)
         envelope = np.abs(DirectSeries(k).residual(values))
         (self.line_,) = error_ax.plot(values, envelope, color=VERMILLION, lw=1.4, label="|G|")
         shown = k[(k >= self.edges[0]) & (k <= self.edges[-1])]
-        marks = error_ax.plot(
-            shown, np.zeros(shown.size), "^", color=VERMILLION, ms=7, clip_on=False,
-            label="landmarks k",
-        )  # fmt: skip
+        error_ax.plot(
+            shown, np.zeros(shown.size), "^", color=VERMILLION, ms=7, clip_on=False, label="nodes k"
+        )
         error_ax.set_ylim(bottom=0.0)
-        error_ax.set_ylabel("envelope of the error, |G|", color=VERMILLION)
+        error_ax.set_ylabel("|G(x)|", color=VERMILLION)
         error_ax.tick_params(axis="y", colors=VERMILLION)
-        ax.legend(
-            handles=[self.density_, self.line_, *marks], frameon=False, ncols=3,
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.0,
-        )  # fmt: skip
+        put_title(
+            ax,
+            "Inputs and nodes k",
+            "the series errs by the share G(x)G(y) of 2xy/(x+y): |G| is zero at the nodes k "
+            "(triangles), and small where inputs are many",
+        )
         self.error_ax_ = error_ax
 
 
 def plot_input_histogram(
     estimator: Any, *, descriptor: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw what a fitted estimator has seen, its landmarks k and the envelope of their error.
+    """Draw what a fitted estimator has seen, its nodes k and the envelope of their error.
 
     Parameters
     ----------

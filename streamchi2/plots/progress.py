@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
-from streamchi2.plots.canvas import BLUE, GREY, SKY, VERMILLION, axes_to_draw_on
+from streamchi2.plots.canvas import BLUE, GREY, LEGEND, SKY, VERMILLION, axes_to_draw_on, put_title
 from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ProgressDisplay:
     """Prequential accuracy, or loss, along a stream, with what happened on the way.
 
     One line is the mean over all rows so far, the other over the last ``window`` rows. Vertical
-    lines mark re-estimations of the landmarks k and changes that a drift detector found.
+    lines mark re-estimations of the nodes k and changes that a drift detector found.
 
     Parameters
     ----------
@@ -188,6 +188,24 @@ class ProgressDisplay:
         means: NDArray[np.float64] = (sums[ends] - sums[starts]) / (ends - starts)
         return means
 
+    def why_it_begins(self) -> str:
+        """Return why the lines begin where they do.
+
+        Examples
+        --------
+        >>> ProgressDisplay(np.ones(500), "accuracy", 50, start=100).why_it_begins()
+        'from row 150: the first 100 rows were learnt unpredicted, and a mean needs 50 predictions'
+        """
+        window = min(self.window, self.scores.size)
+        begin, reasons = self.start + window, []
+        if self.start:
+            rows = "row was" if self.start == 1 else f"{self.start} rows were"
+            reasons.append(f"the first {rows} learnt unpredicted")
+        if window > 1:
+            reasons.append(f"a mean needs {window} predictions")
+        why = ", and ".join(reasons) or "every row was predicted before it was learnt"
+        return f"from row {begin}: {why}"
+
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on Axes, or on those of a new figure, and return this display."""
         ax = axes_to_draw_on(ax)
@@ -205,7 +223,8 @@ class ProgressDisplay:
         )
         ax.set(xlabel="rows seen", ylabel=f"{self.metric} before learning")
         ax.set_xlim(0, rows[-1])
-        ax.legend(frameon=False, loc="best")
+        ax.legend(loc="best", **LEGEND)
+        put_title(ax, "Predicted, then learnt", self.why_it_begins())
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.plots.canvas import BLUE, GREY, axes_to_draw_on, reading
+from streamchi2.plots.canvas import BLUE, DARK, GREY, axes_to_draw_on, put_title, reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,14 +91,18 @@ class SpectrumDisplay:
         (self.line_,) = ax.plot(numbers, seen, color=BLUE, lw=1.8)
         ax.set(xscale="log", yscale="log", xlabel="principal component")
         ax.set_ylabel("share of the variance")
-        for share in _SHARES:
+        for level, share in enumerate(_SHARES):
             if (number := self.enough_for(share)) is not None:
                 ax.axvline(number, color=GREY, lw=1.0, ls=":")
+                # A line lower each, so that neighbours do not overlap; the curve is lower still.
+                late = number > numbers[-1] ** 0.75
                 ax.annotate(
-                    f"{share:.0%}\nin {number}", (number, 1.0), xycoords=("data", "axes fraction"),
-                    xytext=(-3, -2), textcoords="offset points", ha="right", va="top",
-                    fontsize="small", color="#555555",
+                    f"{share:.0%} in {number}", (number, 1.0), xycoords=("data", "axes fraction"),
+                    xytext=(-3 if late else 3, -2 - 11 * level), textcoords="offset points",
+                    ha="right" if late else "left", va="top", fontsize="small", color=DARK,
                 )  # fmt: skip
+        held = f"the {numbers.size} components drawn hold {self.variance_shares.sum():.1%}"
+        put_title(ax, "Spectrum of the features", f"{held}; dotted: components for a share of all")
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 
