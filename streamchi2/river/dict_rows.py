@@ -190,7 +190,7 @@ def frame_rows(frame: Any) -> list[Row]:
     if len(set(names)) < len(names):
         raise ValueError(f"X must have distinct columns, got {names!r}")
     try:
-        _refuse_text(frame, names)
+        _refuse_text_and_times(frame, names)
         values = np.asarray(to_numpy(frame), dtype=np.float64)
     except (TypeError, ValueError) as error:
         _refuse_column(frame, names, error)
@@ -246,12 +246,14 @@ def _fault(value: Any) -> str:
         return f"a number beyond {np.finfo(np.float64).max:.1e}"
 
 
-def _refuse_text(frame: Any, names: list[Any]) -> None:
-    """Refuse columns that hold text: "1" is no number, though numpy would read it as one."""
+def _refuse_text_and_times(frame: Any, names: list[Any]) -> None:
+    """Refuse text and dates: they are no numbers, though numpy would read them as such."""
     for place, (name, dtype) in enumerate(zip(names, frame.schema.values(), strict=True)):
         if dtype.is_numeric() or str(dtype) == "Boolean":
             continue
-        if any(isinstance(value, str | bytes) for value in frame[:, place].to_list()):
+        if dtype.is_temporal() or any(
+            isinstance(value, str | bytes) for value in frame[:, place].to_list()
+        ):
             raise TypeError(f"X must hold numbers, got {dtype} in column {name!r}")
 
 

@@ -6,8 +6,10 @@ state has changed.
 
 from streamchi2.validation.params import (
     as_choice,
+    as_number_or_choice,
     as_positive_float,
     as_positive_int,
+    as_seed,
 )
 from streamchi2.validation.rows import (
     Floats,
@@ -22,17 +24,21 @@ from streamchi2.validation.rows import (
     check_same_columns,
     columns_of,
     record_columns,
+    refuse_masked,
 )
 from streamchi2.validation.table import (
     Table,
 )
 from streamchi2.validation.targets import (
     as_declared_classes,
+    as_label,
     as_labels,
     as_numbers,
+    positions_of_labels,
     refuse_huge,
     refuse_other_kind,
     refuse_unknown,
+    union_of_labels,
 )
 
 __all__ = [
@@ -44,18 +50,24 @@ __all__ = [
     "as_estimator_features",
     "as_estimator_rows",
     "as_features",
+    "as_label",
     "as_labels",
+    "as_number_or_choice",
     "as_numbers",
     "as_positive_float",
     "as_positive_int",
     "as_rows",
+    "as_seed",
     "as_values",
     "as_weights",
     "check_named_alike",
     "check_same_columns",
     "columns_of",
+    "positions_of_labels",
     "record_columns",
     "refuse_huge",
+    "refuse_masked",
     "refuse_other_kind",
     "refuse_unknown",
+    "union_of_labels",
 ]

@@ -8,6 +8,8 @@ from enum import IntEnum, StrEnum
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,6 +133,17 @@ def test_values_that_numpy_calls_equal_by_rounding_stay_two_keys():
     assert single == 0.1
     exact, rounded = (int(reader.read({key: 1.0}).columns[0]) for key in (0.1, single))
     assert exact != rounded == column_of_key(float(single))
+
+
+DAYS = pd.date_range("2020-01-01", periods=2)
+
+
+@pytest.mark.parametrize("times", [DAYS, DAYS.tz_localize("UTC"), DAYS - DAYS[0]])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_dates_in_frames_are_refused(frame, times):
+    X = frame({"a": [1.0, 2.0], "day": list(times)})
+    with pytest.raises(TypeError, match=r"X must hold numbers, got .* in column 'day'"):
+        ExpChi2Sampler(16, seed=0).learn_many(X)
 
 
 NAN = float("nan")
