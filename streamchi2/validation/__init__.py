@@ -4,6 +4,9 @@ Every refusal names the argument, the rule, the value found and where it is, and
 state has changed.
 """
 
+# Solvers warn as scikit-learn's do, but know no scikit-learn.
+from sklearn.exceptions import ConvergenceWarning
+
 from streamchi2.validation.params import (
     as_choice,
     as_number_or_choice,
@@ -42,6 +45,7 @@ from streamchi2.validation.targets import (
 )
 
 __all__ = [
+    "ConvergenceWarning",
     "Floats",
     "Rows",
     "Table",
