@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from references import chi2_distance_loop
 from scipy import sparse
@@ -17,6 +18,40 @@ EPS = np.finfo(np.float64).eps
 def test_distance_equals_the_plain_loop(rows):
     expected = [[chi2_distance_loop(x, y) for y in rows] for x in rows]
     assert_allclose(chi2_distance(rows), expected, rtol=64 * EPS)
+
+
+@given(histogram_rows(), st.integers(-1000, 1000))
+def test_any_scale_of_values_gives_the_distances_of_the_plain_loop(rows, exponent):
+    unit = 2.0**exponent  # exact, wherever nothing overflows or becomes subnormal
+    scaled = rows * unit
+    kept = (scaled / unit == rows) & (scaled < 2.0**1000)
+    scaled, rows = np.where(kept, scaled, 0.0), np.where(kept, rows, 0.0)
+    expected = np.array([[chi2_distance_loop(x, y) for y in rows] for x in rows])
+    # Terms of a distance below the least float64 round to its multiples.
+    least = rows.shape[1] * np.finfo(np.float64).smallest_subnormal
+    assert_allclose(chi2_distance(scaled), expected * unit, rtol=64 * EPS, atol=least)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("least", [1.0, 1e-200])
+def test_both_loops_over_dense_rows_agree_and_read_only(dtype, least):
+    rng = np.random.default_rng(1)
+    left, right = (rng.gamma(0.5, size=shape).astype(dtype) for shape in ((7, 50), (9, 50)))
+    for rows in (left, right):
+        rows[rows < 0.1] = 0.0
+        rows.flags.writeable = False
+    expected = [[chi2_distance_loop(x, y) for y in right.astype(float)] for x in left.astype(float)]
+    with_column = [
+        np.column_stack([rows.astype(float), np.full(len(rows), least)]) for rows in (left, right)
+    ]
+    for given_rows in ((left, right), with_column):
+        found = chi2_distance(*given_rows)
+        assert found.dtype == np.float64
+        assert_allclose(found, expected, rtol=64 * EPS)
+
+
+def test_the_distance_of_a_row_to_itself_is_a_plain_zero():
+    assert not np.signbit(chi2_distance(np.eye(3))).any()
 
 
 @given(histogram_rows())
@@ -37,8 +72,10 @@ def test_exp_chi2_is_scikit_learns_kernel(digits):
 
 def test_blocks_do_not_change_the_distance():
     rows = np.random.default_rng(0).gamma(0.3, size=(3, 40_000))  # several blocks a row
-    expected = [[chi2_distance_loop(x, y) for y in rows] for x in rows]
+    expected = np.array([[chi2_distance_loop(x, y) for y in rows] for x in rows])
     assert_allclose(chi2_distance(rows), expected, rtol=1e-12)
+    unit = 2.0**-600  # whose square no float64 holds: by our own blocks
+    assert_allclose(chi2_distance(rows * unit), expected * unit, rtol=1e-12)
 
 
 def test_one_degree_of_freedom_is_the_complementary_error_function(digits):

@@ -9,6 +9,8 @@ with :math:`\lambda_1 = n\alpha\rho` and :math:`\lambda_2 = n\alpha(1-\rho)`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,13 +26,16 @@ from streamchi2.statistics.target_moments import RegressionMoments
 _GRID = np.logspace(0, -4, 25)  # in units of the smallest alpha that leaves nothing
 _PATIENCE = 6  # points of the grid, a decade
 _ROUGH = 1e-5  # tolerance that is enough to compare penalties
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a mean, or of a correlation
 
 
 def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0) -> LinearModel:
     """Lasso (``l1_ratio=1``) or elastic net for all outputs, each on its own.
 
     Closed form where the scatter is diagonal, coordinate descent on the scatter otherwise, until
-    the optimality conditions hold to 1e-9 of the largest cross scatter.
+    the optimality conditions hold to 1e-9 of the largest cross scatter; a ``ConvergenceWarning``
+    says that they do not. Targets that are constant, or correlated with no feature, up to rounding
+    have no coefficients.
 
     Parameters
     ----------
@@ -56,6 +61,7 @@ def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0)
     >>> elastic_net(TargetMoments(1, 1).update(rows, targets).summary(), alpha=0.5).coef
     array([[1.5]])
     """
+    moments = _without_rounding(moments)
     penalty = Penalty.of(moments.weight, alpha, l1_ratio)
     return linear_model(moments, _solved(moments, penalty), alpha)
 
@@ -83,6 +89,7 @@ def elastic_net_by_gcv(moments: RegressionMoments, l1_ratio: float = 1.0) -> Lin
     >>> elastic_net_by_gcv(TargetMoments(1, 1).update(line, noisy).summary()).coef.round(2)
     array([[1.98]])
     """
+    moments = _without_rounding(moments)
     largest = float(np.abs(moments.cross).max(initial=0.0))
     if largest == 0.0 or moments.weight <= 0.0:
         return elastic_net(moments, 1.0, l1_ratio)
@@ -100,6 +107,24 @@ def elastic_net_by_gcv(moments: RegressionMoments, l1_ratio: float = 1.0) -> Lin
     alpha, coef = best
     penalty = Penalty.of(moments.weight, alpha, l1_ratio)
     return linear_model(moments, _solved(moments, penalty, coef), alpha)
+
+
+def _without_rounding(moments: RegressionMoments) -> RegressionMoments:
+    r"""Return moments whose cross scatter is zero for outputs where it is rounding alone.
+
+    Else the tolerance, relative to the largest cross scatter, would be far below rounding, and
+    the coefficients found would explain nothing. An output is constant where
+    :math:`S_t \le n (64 \epsilon \bar y_t)^2`, and correlated with nothing where
+    :math:`|C_{it}| \le 64 \epsilon \sqrt{H_{ii} S_t}` for all i.
+    """
+    spread = np.sqrt(np.maximum(moments.target_scatter, 0.0))
+    constant = spread <= _ROUNDING * np.sqrt(moments.weight) * np.abs(moments.target_mean)
+    diagonal = moments.scatter if moments.scatter.ndim == 1 else moments.scatter.diagonal()
+    bounds = _ROUNDING * np.sqrt(np.maximum(diagonal, 0.0))[:, None] * spread
+    nothing = constant | (np.abs(moments.cross) <= bounds).all(axis=0)
+    if not nothing.any():
+        return moments
+    return replace(moments, cross=np.where(nothing, 0.0, moments.cross))
 
 
 def _solved(

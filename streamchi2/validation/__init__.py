@@ -4,10 +4,15 @@ Every refusal names the argument, the rule, the value found and where it is, and
 state has changed.
 """
 
+# Solvers warn as scikit-learn's do, but know no scikit-learn.
+from sklearn.exceptions import ConvergenceWarning
+
 from streamchi2.validation.params import (
     as_choice,
+    as_number_or_choice,
     as_positive_float,
     as_positive_int,
+    as_seed,
 )
 from streamchi2.validation.rows import (
     Floats,
@@ -20,20 +25,25 @@ from streamchi2.validation.rows import (
     as_weights,
     check_named_alike,
     columns_of,
+    refuse_masked,
 )
 from streamchi2.validation.table import (
     Table,
 )
 from streamchi2.validation.targets import (
     as_declared_classes,
+    as_label,
     as_labels,
     as_numbers,
+    positions_of_labels,
     refuse_huge,
     refuse_other_kind,
     refuse_unknown,
+    union_of_labels,
 )
 
 __all__ = [
+    "ConvergenceWarning",
     "Floats",
     "Rows",
     "Table",
@@ -42,16 +52,22 @@ __all__ = [
     "as_estimator_features",
     "as_estimator_rows",
     "as_features",
+    "as_label",
     "as_labels",
+    "as_number_or_choice",
     "as_numbers",
     "as_positive_float",
     "as_positive_int",
     "as_rows",
+    "as_seed",
     "as_values",
     "as_weights",
     "check_named_alike",
     "columns_of",
+    "positions_of_labels",
     "refuse_huge",
+    "refuse_masked",
     "refuse_other_kind",
     "refuse_unknown",
+    "union_of_labels",
 ]

@@ -19,7 +19,7 @@ def as_positive_int(value: Any, *, name: str, minimum: int = 1) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
+        raise ValueError(f"{name} must be at least {minimum}, got {shown(value)}")
     return int(value)
 
 
@@ -33,9 +33,49 @@ def as_positive_float(value: Any, *, name: str) -> float:
     """
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    if not 0.0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
+    number = _as_float(value)
+    if not 0.0 < number < np.inf:
+        raise ValueError(f"{name} must be positive and finite, got {shown(value)}")
+    return number
+
+
+def as_seed(value: Any, *, name: str = "seed") -> int:
+    """Return a seed as a non-negative int of Python's own, which no product overflows.
+
+    >>> as_seed(np.int64(3))
+    3
+    >>> as_seed(-1, name="random_state")
+    Traceback (most recent call last):
+        ...
+    ValueError: random_state must be at least 0, got -1
+    """
+    return as_positive_int(value, name=name, minimum=0)
+
+
+def as_number_or_choice(
+    value: Any, choices: tuple[str, ...], *, name: str, zero: bool = False
+) -> float | str:
+    """Return ``value`` if it is one of the allowed words, or else as a positive finite float.
+
+    With ``zero`` the number may be 0 too.
+
+    >>> as_number_or_choice(2, ("gcv",), name="alpha")
+    2.0
+    >>> as_number_or_choice("best", ("gcv",), name="alpha")
+    Traceback (most recent call last):
+        ...
+    ValueError: alpha must be a positive finite number or 'gcv', got 'best'
+    """
+    if isinstance(value, str) and value in choices:
+        return str(value)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    number = _as_float(value) if is_number else np.nan
+    if 0.0 < number < np.inf or (zero and number == 0.0):
+        return number
+    words = " or ".join(repr(choice) for choice in choices)
+    error = ValueError if is_number or isinstance(value, str) else TypeError
+    rule = f"a {'non-negative' if zero else 'positive'} finite number or {words}"
+    raise error(f"{name} must be {rule}, got {shown(value)}")
 
 
 def as_choice(value: Any, choices: tuple[str, ...], *, name: str) -> str:
@@ -50,3 +90,21 @@ def as_choice(value: Any, choices: tuple[str, ...], *, name: str) -> str:
         words = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {words}, got {value!r}")
     return value
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond every float64
+        return np.inf if value > 0 else -np.inf
+
+
+def shown(value: Any) -> str:
+    """Return a value for an error: Python has no text for integers of thousands of digits.
+
+    >>> shown(3), shown(-(10**400))
+    ('3', 'a negative integer of 1329 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"{'a negative' if value < 0 else 'an'} integer of {value.bit_length()} bits"
+    return repr(value)

@@ -3,7 +3,8 @@
 Every refusal names the argument, the rule, the value found and where it stands, and happens
 before anything has changed. What comes out is what the rest of the library may rely on:
 
-* dense rows are two-dimensional float32 or float64 arrays (other numbers become float64);
+* dense rows are two-dimensional float32 or float64 arrays (other numbers become float64), row by
+  row in memory: the order in which numpy adds depends on the layout, and so does rounding;
 * sparse rows are canonical ``csr_array``: sorted columns, no duplicates, no stored zeros.
 """
 
@@ -27,6 +28,7 @@ Rows: TypeAlias = Floats | sparse.csr_array
 _NUMBER_KINDS = "biuf"
 _ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
+_MIN_WEIGHT = 1e-150  # whose square is a normal float64: sums of weights may be divided by
 
 
 def as_rows(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
@@ -47,6 +49,7 @@ def as_rows(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
 
 def as_values(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
     """Like :func:`as_rows`, but a flat sequence of values counts as one row."""
+    refuse_masked(X, name=name)
     if not sparse.issparse(X) and np.ndim(X) == 1:
         X = np.asarray(X)[None, :]
     return as_rows(X, name=name)
@@ -108,7 +111,7 @@ def as_features(X: ArrayLike, *, name: str = "X") -> Floats:
 def as_weights(
     sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
 ) -> NDArray[np.float64] | None:
-    """Return one non-negative finite float64 weight per row, or None where all weigh one.
+    """Return one float64 weight per row, 0 or in [1e-150, 1e200], or None where all weigh one.
 
     >>> as_weights([1, 2], 3)
     Traceback (most recent call last):
@@ -117,6 +120,7 @@ def as_weights(
     """
     if sample_weight is None:
         return None
+    refuse_masked(sample_weight, name=name)
     given = np.asarray(sample_weight)
     if given.dtype.kind not in _NUMBER_KINDS:
         raise TypeError(f"{name} must hold numbers, got dtype {given.dtype}")
@@ -135,7 +139,30 @@ def as_weights(
     if weights.max(initial=0.0) > _MAX_WEIGHT:
         row = int(weights.argmax())
         raise ValueError(f"{name} must be at most {_MAX_WEIGHT}, got {weights[row]} at row {row}")
+    tiny = np.flatnonzero((weights > 0.0) & (weights < _MIN_WEIGHT))
+    if tiny.size:
+        raise ValueError(
+            f"{name} must be 0 or at least {_MIN_WEIGHT}, since smaller weights vanish in sums, "
+            f"got {weights[tiny[0]]} at row {tiny[0]}; multiply all weights by one number, or use 0"
+        )
     return weights
+
+
+def refuse_masked(values: Any, *, name: str) -> None:
+    """Refuse masked arrays: what is masked would be learnt as if it were not.
+
+    >>> refuse_masked(np.ma.array([1, 2], mask=[0, 1]), name="y")
+    Traceback (most recent call last):
+        ...
+    TypeError: y must be a plain array, got a masked one with 1 masked value; leave out the rows, \
+    or use filled()
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        n_masked = int(np.ma.getmaskarray(values).sum())
+        raise TypeError(
+            f"{name} must be a plain array, got a masked one with {n_masked} masked "
+            f"value{'' if n_masked == 1 else 's'}; leave out the rows, or use filled()"
+        )
 
 
 def _estimator_floats(
@@ -151,7 +178,7 @@ def _estimator_floats(
             X.check_same_columns(estimator)
         rows: Rows = _as_floats(X.rows, name="X", object_numbers=False, estimator=estimator)
     elif _is_plain(X) and (reset or _has_known_shape(estimator, X)):
-        rows = X
+        rows = _in_one_layout(X)
     else:
         if not reset:
             # Width and names first: "you gave 8 columns" helps more than "NaN in the ninth".
@@ -173,7 +200,13 @@ def _has_known_shape(estimator: Any, X: NDArray[Any]) -> bool:
     return width == X.shape[1] and not hasattr(estimator, "feature_names_in_")
 
 
+def _in_one_layout(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.require(rows, requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
 def _as_floats(X: Any, *, name: str, object_numbers: bool, estimator: Any = None) -> Rows:
+    refuse_masked(X, name=name)
+    _refuse_times(X, name=name)
     found = check_array(
         X,
         accept_sparse="csr",
@@ -189,23 +222,44 @@ def _as_floats(X: Any, *, name: str, object_numbers: bool, estimator: Any = None
         raise TypeError(f"{name} must hold numbers, got dtype {found.dtype}")
     dtype = found.dtype if found.dtype in (np.float32, np.float64) else np.float64
     if not sparse.issparse(found):
-        return np.asarray(found, dtype=dtype)
+        return _in_one_layout(np.asarray(found, dtype=dtype))
     rows = sparse.csr_array(found, dtype=dtype)
-    if not rows.has_canonical_format or not rows.data.all():
+    tidy = rows.has_canonical_format and rows.data.flags.c_contiguous and rows.data.all()
+    if not tidy:
         rows = rows.copy()  # the caller's matrix is not ours to tidy
         rows.sum_duplicates()
         rows.eliminate_zeros()
     return rows
 
 
+def _refuse_times(X: Any, *, name: str) -> None:
+    """Refuse the dates and durations of a pandas frame by column."""
+    dtypes = getattr(X, "dtypes", ())
+    for column, dtype in zip(getattr(X, "columns", ()), dtypes, strict=False):
+        if getattr(dtype, "kind", "") in ("m", "M"):
+            raise TypeError(
+                f"{name} must hold numbers, got {dtype} in column {column!r}; leave the column "
+                "out, or turn it into a number"
+            )
+
+
 def _numbers_of_objects(found: NDArray[Any], *, name: str) -> NDArray[np.float64]:
+    numbers = np.empty(found.shape)
     for (row, column), value in np.ndenumerate(found):
-        if not isinstance(value, Real):
+        # numpy calls a timedelta64 an integer
+        if not isinstance(value, Real) or isinstance(value, np.timedelta64):
             raise TypeError(
                 f"{name} must hold numbers, got {value!r} at row {row}, column {column}: "
                 "an argument must be neither a string nor anything else that is not a number"
             )
-    return found.astype(np.float64)
+        try:
+            numbers[row, column] = value
+        except OverflowError:
+            raise ValueError(
+                f"{name} must be finite, got an integer beyond {np.finfo(np.float64).max:.1e} at "
+                f"row {row}, column {column}"
+            ) from None
+    return numbers
 
 
 def _refuse_values(rows: Rows, *, name: str, negative: bool) -> None:

@@ -1,14 +1,22 @@
 """Dict rows: names, zeros, keys that come and go, and what is refused without a trace."""
 
 import pickle
+import sys
+from collections import namedtuple
 from decimal import Decimal
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from named_streams import histograms, learnt
+from river.preprocessing import MinMaxScaler
 
-from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, dict_rows
 from streamchi2.river.dict_rows import DictReader, column_of_key
 
 ROWS, LABELS, NUMBERS = histograms(200)
@@ -44,6 +52,170 @@ def test_keys_are_known_by_type_and_text():
     assert column_of_key(True) == column_of_key(np.int64(1)) == column_of_key(1.0)
     with pytest.raises(TypeError, match="keys must be names"):
         column_of_key(object())
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+class Folded(str):
+    """Text whose equality is not by value."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return self.lower() == other.lower()
+
+    def __hash__(self):
+        return hash(self.lower())
+
+
+Cell = namedtuple("Cell", ["name", "place"])
+PLAIN_KEYS = st.recursive(
+    st.text(st.characters(codec="utf-8"), max_size=3)
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.booleans()
+    | st.binary(max_size=2)
+    | st.none(),
+    lambda parts: st.lists(parts, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+def disguised(key):
+    """Return an equal key of other types wherever there is one."""
+    if isinstance(key, tuple):
+        return Cell(*map(disguised, key)) if len(key) == 2 else tuple(map(disguised, key))
+    if isinstance(key, str):
+        return key if key.endswith("\0") else np.str_(key)  # numpy drops null characters
+    if isinstance(key, bool):
+        return float(key)
+    if isinstance(key, int):
+        return np.int64(key) if abs(key) < 2**62 else key
+    return np.float64(key) if isinstance(key, float) else key
+
+
+@given(PLAIN_KEYS, PLAIN_KEYS)
+def test_keys_have_one_column_exactly_if_they_are_one_key_of_a_dict(left, right):
+    assert disguised(left) == left
+    assert column_of_key(disguised(left)) == column_of_key(left)
+    assert (column_of_key(left) == column_of_key(right)) == (len({left, right}) == 1)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [("cell", 1), ("cell", np.int64(1)), ("cell", 1.0), ("cell", True), Cell("cell", 1)],
+        [(1,), (1.0,), (True,), (np.uint8(1),), (Level.LOW,)],
+        ["red", np.str_("red"), Colour.RED],
+        [("red",), (np.str_("red"),), (Colour.RED,)],
+        [1, Level.LOW, np.float32(1)],
+        [((0.5, None), b"a"), ((np.float32(0.5), None), np.bytes_(b"a"))],
+        [0, -0.0, False],
+    ],
+)
+def test_equal_keys_of_any_type_have_one_column_whatever_came_before(keys):
+    columns = {int(DictReader().read({key: 1.0}).columns[0]) for key in keys}
+    for other in range(2**16):  # more than are remembered
+        column_of_key(f"other {other}")
+    columns |= {column_of_key(key) for key in reversed(keys)}
+    assert len(columns) == 1
+
+
+def test_values_that_numpy_calls_equal_by_rounding_stay_two_keys():
+    reader = DictReader()
+    single = np.float32(0.1)
+    assert single == 0.1
+    exact, rounded = (int(reader.read({key: 1.0}).columns[0]) for key in (0.1, single))
+    assert exact != rounded == column_of_key(float(single))
+
+
+DAYS = pd.date_range("2020-01-01", periods=2)
+
+
+@pytest.mark.parametrize("times", [DAYS, DAYS.tz_localize("UTC"), DAYS - DAYS[0]])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_dates_in_frames_are_refused(frame, times):
+    X = frame({"a": [1.0, 2.0], "day": list(times)})
+    with pytest.raises(TypeError, match=r"X must hold numbers, got .* in column 'day'"):
+        ExpChi2Sampler(16, seed=0).learn_many(X)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "match"),
+    [
+        ((object(),), TypeError, "keys must be names"),
+        (("a", (frozenset("b"),)), TypeError, "frozenset may differ"),
+        (np.datetime64("2020-01-01"), TypeError, "keys must be names"),
+        (1j, TypeError, "keys must be names"),
+        (NAN, ValueError, "keys must not be NaN"),
+        (np.float32("nan"), ValueError, "keys must not be NaN"),
+        (("a", NAN), ValueError, "keys must not be NaN"),
+        ("\ud800", ValueError, "lone surrogate"),
+        (("\ud800", 1), ValueError, "lone surrogate"),
+        (Folded("Red"), TypeError, "by their value"),
+        ((1, Folded("Red")), TypeError, "by their value"),
+    ],
+)
+def test_keys_without_one_value_are_refused(key, error, match):
+    for _ in range(2):  # a refusal is not remembered as anything else
+        with pytest.raises(error, match=match) as refusal:
+            DictReader().read({"a": 1.0, key: 2.0})
+        assert type(refusal.value) is error
+
+
+def test_integers_of_any_length_are_keys():
+    assert column_of_key(10**5000) != column_of_key(10**5000 + 1)
+
+
+@pytest.mark.parametrize("value", [Fraction(10**400), 10**400, -(10**400)])
+def test_numbers_that_no_float_holds_are_refused(value):
+    with pytest.raises(ValueError, match=r"got a number beyond 1\.8e\+308 at key 'b'"):
+        DictReader().read({"a": 1.0, "b": value})
+
+
+def test_the_error_after_a_min_max_scaler_names_the_ways_out():
+    model = MinMaxScaler() | ExpChi2Classifier(16, seed=0)
+    for row, label in zip(ROWS[:3], LABELS, strict=False):
+        model.learn_one(row, label)
+    below = dict.fromkeys(ROWS[0], -1.0)
+    with pytest.raises(ValueError, match=r"Normalizer or MaxAbsScaler.* sum .*max\(-v, 0\)"):
+        model.predict_one(below)
+
+
+def test_a_reader_may_be_shared_by_threads():
+    # Another thread's row between any two lines of this one's.
+    reader = DictReader()
+    mine = {f"mine {place}": float(place + 1) for place in range(7)}
+    theirs = {f"theirs {place}": 1.0 for place in range(3)}
+    expected = DictReader().read(mine)
+
+    def interrupting(frame, event, _):
+        if frame.f_code is not DictReader.read.__code__:
+            return None
+        if event == "line":
+            sys.settrace(None)
+            reader.read(theirs)
+            sys.settrace(interrupting)
+        return interrupting
+
+    before = sys.gettrace()
+    sys.settrace(interrupting)
+    try:
+        found = [reader.read(mine) for _ in range(2)]
+    finally:
+        sys.settrace(before)
+    for row in found:
+        np.testing.assert_array_equal(row.columns, expected.columns)
+        np.testing.assert_array_equal(row.values, expected.values)
 
 
 BAD_ROWS = [
@@ -123,4 +295,4 @@ def test_memory_stays_constant_while_the_vocabulary_grows():
         if position % 2048 == 2047:
             sizes.append(model._raw_memory_usage)
     assert sizes[-1] <= sizes[0] * 1.02
-    assert column_of_key.cache_info().maxsize == 2**16
+    assert dict_rows._column_of_text.cache_info().maxsize == 2**16

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet
 
+from streamchi2.solvers import coordinate_descent as descent
 from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.coordinate_descent import Penalty, coordinate_descent, violations
 from streamchi2.solvers.eigen import leading_eigenpairs
@@ -133,3 +135,80 @@ def test_gcv_stays_sensible_without_signal_or_with_one_row():
         model = elastic_net_by_gcv(moments)
         assert_array_equal(model.coef, 0.0)
         assert_allclose(model.scores(rows), targets)
+
+
+@pytest.fixture
+def counted_sweeps(monkeypatch):
+    """Count the sweeps, and fail instead of hanging."""
+    counts = []
+
+    def counted(*arguments, sweep=descent._sweep):
+        counts.append(1)
+        assert len(counts) <= 25_000, "coordinate descent does not end"
+        return sweep(*arguments)
+
+    monkeypatch.setattr(descent, "_sweep", counted)
+    return counts
+
+
+@pytest.mark.parametrize("value", [0.1, -3.3e7, 1e-9])
+@pytest.mark.parametrize("shape", [(10, 10), (10, 7), (20, 40), (120, 100), (2048, 5)])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_constant_targets_have_the_constant_model_at_once(shape, value, l1_ratio, counted_sweeps):
+    rows = np.random.default_rng(1).random(shape)
+    targets = np.full((shape[0], 2), value)
+    moments = moments_of(rows, targets)
+    for model in (
+        elastic_net_by_gcv(moments, l1_ratio),
+        elastic_net(moments, 0.0, l1_ratio),
+        elastic_net(moments, 1e-40, l1_ratio),
+    ):
+        assert_array_equal(model.coef, 0.0)
+        assert_allclose(model.intercept, value, rtol=shape[0] * np.finfo(float).eps)
+    assert not counted_sweeps
+
+
+def test_a_constant_output_does_not_disturb_the_others(counted_sweeps):
+    rows, targets = drawn(7)
+    alone = elastic_net(moments_of(rows, targets[:, :1]), 0.1).coef
+    both = np.column_stack([targets[:, 0], np.full(len(rows), 0.1)])
+    coef = elastic_net(moments_of(rows, both), 0.1).coef
+    assert_allclose(coef[:, 0], alone[:, 0], atol=1e-7)
+    assert_array_equal(coef[:, 1], 0.0)
+
+
+def test_targets_that_are_orthogonal_to_all_features_have_no_coefficients(counted_sweeps):
+    rng = np.random.default_rng(8)
+    orthogonal = np.linalg.qr(np.column_stack([np.ones(30), rng.normal(size=(30, 11))]))[0]
+    rows = 5.0 + orthogonal[:, 1:11] @ rng.normal(size=(10, 10))
+    moments = moments_of(rows, orthogonal[:, 11:])
+    for model in (elastic_net_by_gcv(moments), elastic_net(moments, 0.0)):
+        assert_array_equal(model.coef, 0.0)
+    assert not counted_sweeps
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-9, 1e-3])
+def test_equal_features_and_more_features_than_rows_come_to_an_end(alpha, counted_sweeps):
+    rng = np.random.default_rng(9)
+    line = rng.random((12, 1))
+    targets = 2.0 * line + 0.01 * rng.normal(size=(12, 1))
+    for rows in (np.repeat(line, 15, axis=1), rng.random((12, 15))):
+        moments = moments_of(rows, targets)
+        coef = elastic_net(moments, alpha).coef
+        penalty = Penalty.of(moments.weight, alpha, 1.0)
+        missed = violations(coef, moments.cross - moments.scatter @ coef, penalty).max()
+        # Sums of d products of scatter and coefficients round by at most d times their size.
+        rounding = 15 * np.finfo(float).eps * moments.scatter.max() * np.abs(coef).sum()
+        assert missed <= max(1e-9 * np.abs(moments.cross).max(), rounding)
+
+
+def test_work_is_bounded_and_a_miss_is_said(monkeypatch, counted_sweeps):
+    monkeypatch.setattr(descent, "_MAX_STEPS", 3)
+    rows, targets = drawn(10, n_rows=40, width=60)
+    moments = moments_of(rows, targets)
+    with pytest.warns(ConvergenceWarning, match=r"missed the optimality conditions by .* 3 Newton"):
+        elastic_net(moments, 1e-6)
+    assert len(counted_sweeps) <= 3 * descent._SWEEPS
+    # Rough solutions, which only compare penalties, say nothing.
+    penalty = Penalty.of(moments.weight, 1e-6, 1.0)
+    coordinate_descent(moments.scatter, moments.cross, penalty, tolerance=1e-5)
