@@ -192,6 +192,8 @@ have been absorbed already
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
         """Return the provenance that :meth:`state` was asked of, or refuse with ValueError."""
+        if set(state) != set(_STATE):
+            raise ValueError(f"arrays of a provenance must be {[*_STATE]}, got {sorted(state)}")
         names, lengths, counts, ends, digests = (
             _as_state_array(state, part, n_axes) for part, n_axes in _STATE.items()
         )

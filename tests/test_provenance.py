@@ -166,6 +166,12 @@ def test_a_digest_of_rows_that_were_not_absorbed_is_refused():
         Provenance.from_state(state)
 
 
+def test_a_state_of_other_arrays_is_refused():
+    state = Provenance().with_range("a", 2, 4).state()
+    with pytest.raises(ValueError, match="arrays of a provenance must be"):
+        Provenance.from_state({name: state[name] for name in state if name != "ends"})
+
+
 def test_text_that_is_no_utf_8_is_refused():
     state = Provenance().with_range("a", 0, 3).state()
     state["names"] = np.array([255], np.uint8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -366,9 +367,19 @@ def _unnamed_columns(schema: Any, others: list[str]) -> list[str]:
         warnings.warn(
             f"columns without a name, as pandas writes an index, are left out: {found}; name the "
             "columns to learn from to learn from these, too, or write the file with index=False",
-            stacklevel=5,  # whoever called fit_stream
+            stacklevel=_levels_to_caller(),
         )
     return found
+
+
+def _levels_to_caller() -> int:
+    """Return the level at which a warning names whoever called this package, however deep."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "streamchi2."
+    ):
+        level, frame = level + 1, frame.f_back
+    return level + 1
 
 
 def _as_column_names(columns: Sequence[str], others: list[str]) -> tuple[str, ...]:

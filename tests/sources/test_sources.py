@@ -362,8 +362,9 @@ def test_an_index_without_a_name_is_left_out_of_a_csv_with_a_warning(tmp_path):
     TABLE.to_pandas().to_csv(tmp_path / "once.csv")
     pd.read_csv(tmp_path / "once.csv").to_csv(tmp_path / "twice.csv")
     for name, left_out in (("once", r"\[''\]"), ("twice", r"\['', 'Unnamed: 0'\]")):
-        with pytest.warns(UserWarning, match=f"are left out: {left_out}; name the columns"):
+        with pytest.warns(UserWarning, match=f"are left out: {left_out}; name the columns") as seen:
             source = as_source(tmp_path / f"{name}.csv", target="label")
+        assert seen[0].filename == __file__
         assert source.columns == ("c0", "c1", "c2")
     chosen = as_source(tmp_path / "once.csv", columns=["", "c0"])
     np.testing.assert_array_equal(read(chosen)[0][:, 0], np.arange(N))
