@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streamchi2 import ExpChi2Classifier
 from streamchi2.errors import FormatError, StateMismatchError
 from streamchi2.persistence import dumped, loaded
-from streamchi2.provenance import Provenance
+from streamchi2.provenance import Entry, Provenance, file_source_name
 
 NAMES = ("a.csv", "b.csv")
 pieces = st.lists(
@@ -115,7 +115,115 @@ def test_a_provenance_is_saved_pickled_and_forgotten_with_its_stream():
 def test_a_file_with_a_broken_provenance_is_refused():
     model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:9], np.arange(9) % 2)
     provenance = Provenance().with_range("a", 2, 3)
-    object.__setattr__(provenance, "entries", (("a", ((3, 2),)),))
+    provenance._levels = ({"a": Entry(((3, 2),))},)
     model._stream.provenance = provenance
     with pytest.raises(FormatError, match="provenance is no valid Provenance"):
         loaded(dumped(model))
+
+
+digests = st.none() | st.binary(min_size=16, max_size=16).filter(any)
+
+
+@given(pieces, st.lists(digests, min_size=8, max_size=8))
+def test_the_state_of_a_provenance_is_plain_arrays_that_give_it_back(found, digests):
+    provenance = Provenance()
+    for number, ((name, start, length), digest) in enumerate(zip(found, digests, strict=False)):
+        provenance = provenance.with_range(f"{name}é{number}", start, start + length, digest)
+    state = provenance.state()
+    assert {values.dtype.kind for values in state.values()} <= {"u", "i"}
+    twin = Provenance.from_state(state)
+    assert twin == provenance == pickle.loads(pickle.dumps(provenance))
+    assert hash(twin) == hash(provenance)
+    assert [twin.digest(name) for name in twin] == [provenance.digest(name) for name in twin]
+
+
+BROKEN = {
+    "names": lambda values: values[:-1],
+    "name_lengths": lambda values: values - 1,
+    "n_ranges": lambda values: values * 0,
+    "ends": lambda values: values[:, ::-1],
+    "digests": lambda values: values[:, :8],
+}
+
+
+@pytest.mark.parametrize("part", BROKEN)
+@pytest.mark.parametrize("kind", ["values", "dtype", "shape"])
+def test_a_state_that_is_none_is_refused(part, kind):
+    state = Provenance().with_range("a", 0, 3).with_range("b", 2, 4, bytes(range(16))).state()
+    state[part] = {
+        "values": BROKEN[part],
+        "dtype": lambda values: values.astype(np.float64),
+        "shape": lambda values: values[None],
+    }[kind](state[part])
+    with pytest.raises(ValueError, match="must"):
+        Provenance.from_state(state)
+
+
+def test_a_digest_of_rows_that_were_not_absorbed_is_refused():
+    state = Provenance().with_range("a", 2, 4).state()
+    state["digests"][:] = 1
+    with pytest.raises(ValueError, match="digest of 'a' must cover one range from 0"):
+        Provenance.from_state(state)
+
+
+def test_a_state_of_other_arrays_is_refused():
+    state = Provenance().with_range("a", 2, 4).state()
+    with pytest.raises(ValueError, match="arrays of a provenance must be"):
+        Provenance.from_state({name: state[name] for name in state if name != "ends"})
+
+
+def test_text_that_is_no_utf_8_is_refused():
+    state = Provenance().with_range("a", 0, 3).state()
+    state["names"] = np.array([255], np.uint8)
+    with pytest.raises(ValueError, match="utf-8"):
+        Provenance.from_state(state)
+
+
+def test_five_thousand_files_with_long_names_take_less_than_a_megabyte():
+    provenance = Provenance()
+    for number in range(5000):
+        path = f"/data/{'long ' * 90}{number}.parquet"
+        provenance = provenance.with_range(file_source_name(path), 0, 10**6, b"x" * 16)
+    assert len(provenance) == 5000
+    assert sum(values.nbytes for values in provenance.state().values()) < 1 << 20
+
+
+def test_adding_a_range_copies_little_however_many_sources_there_are():
+    n, n_copied, provenance, values = 2000, 0, Provenance(), []
+    for number in range(n):
+        name = f"{number * 7 % n}"
+        before = provenance._levels
+        provenance = provenance.with_range(name, 0, 1)
+        kept = {id(level) for level in before}
+        n_copied += sum(len(level) for level in provenance._levels if id(level) not in kept)
+        if number % 100 == 0:
+            values.append((number + 1, provenance))
+    assert n_copied <= n * np.log2(n)
+    assert len(provenance._levels) <= np.log2(n) + 1
+    assert [len(value) for _, value in values] == [count for count, _ in values]  # none has changed
+    assert len(provenance) == n
+
+
+def test_a_digest_is_kept_while_it_covers_what_has_been_absorbed():
+    first, second = bytes(range(16)), bytes(range(1, 17))
+    provenance = Provenance().with_range("a", 0, 3, first)
+    assert provenance.digest("a") == first
+    assert provenance.with_range("a", 3, 5, second).digest("a") == second
+    assert provenance.with_range("a", 3, 5).digest("a") is None
+    assert provenance.with_range("a", 4, 5, second).digest("a") is None
+    assert provenance.with_range("b", 0, 1).digest("a") == first
+    assert Provenance().with_range("b", 0, 1).merged(provenance).digest("a") == first
+    with pytest.raises(ValueError, match="digest of 'a' must be 16 bytes"):
+        Provenance().with_range("a", 0, 3, b"short")
+
+
+def test_the_same_file_read_in_two_places_is_refused_by_its_digest():
+    here, there = (
+        Provenance().with_range(file_source_name(f"/{place}/rows.csv"), 0, 9, b"x" * 16)
+        for place in ("here", "there")
+    )
+    for left, right in ((here, there), (there, here)):
+        with pytest.raises(StateMismatchError, match="holds the rows of 'rows"):
+            left.merged(right)
+    other = Provenance().with_range(file_source_name("/there/rows.csv"), 0, 9, b"y" * 16)
+    assert len(here.merged(other)) == 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -11,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.provenance import Provenance
+
+_ROW = re.compile(r"at row (\d+)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,11 @@ class Batch:
         The name under which the provenance knows these rows; None keeps them out of it.
     start : int
         Position of the first row in that source.
+    place : str or None
+        What errors call the source, such as the path of a file; by default its name.
+    digest_after : callable or None
+        From a number of rows of this batch to the digest of the source from its first row to
+        these, for the provenance; None where the source has none.
     """
 
     rows: Any
@@ -39,6 +48,8 @@ class Batch:
     given: NDArray[np.bool_] | None = None
     source: str | None = None
     start: int = 0
+    place: str | None = None
+    digest_after: Callable[[int], bytes] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -46,21 +57,48 @@ class Batch:
         shape = getattr(self.rows, "shape", None)
         return len(self.rows) if shape is None else int(shape[0])
 
+    def recorded_in(self, provenance: Provenance, n_rows: int | None = None) -> Provenance:
+        """Return a provenance after the first rows of this batch, by default all; or refuse.
+
+        >>> Batch([[0.5], [0.25]], source="tape", start=3).recorded_in(Provenance())
+        Provenance((('tape', ((3, 5),)),))
+        """
+        n_rows = self.n_rows if n_rows is None else n_rows
+        if self.source is None or n_rows == 0:
+            return provenance
+        digest = None if self.digest_after is None else self.digest_after(n_rows)
+        return provenance.with_range(self.source, self.start, self.start + n_rows, digest)
+
     def refuse_without_targets(self) -> None:
         """Refuse rows without targets, for those who cannot learn from them."""
         if self.targets is None or self.given is not None:
-            row = self.start + (0 if self.given is None else int(np.argmin(self.given)))
-            raise ValueError(f"every row must have a target, got none at row {row} of the source")
+            row = 0 if self.given is None else int(np.argmin(self.given))
+            raise ValueError(f"every row must have a target, got none at row {row}")
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:
-        """Let errors, which count rows from the first of a batch, say where that stands."""
+        """Let errors, which count rows from the first of a batch, name the row of the source."""
         try:
             yield
         except Exception as error:
-            source = "the source" if self.source is None else self.source
-            error.add_note(f"in the batch that begins at row {self.start} of {source}")
+            place = next((name for name in (self.place, self.source) if name), "the source")
+            if not self._row_named(error, place):
+                error.add_note(f"in the batch that begins at row {self.start} of {place}")
             raise
+
+    def _row_named(self, error: Exception, place: str) -> bool:
+        """Count the row of an error's message from the first of the source, if it names one."""
+        text = error.args[0] if error.args else None
+        found = list(_ROW.finditer(text)) if isinstance(text, str) else []
+        if not found or str(error) != text:  # some errors make their text of other things
+            return False
+        last = found[-1]  # before it there may be a label that reads like one
+        row = self.start + int(last[1])
+        error.args = (
+            f"{text[: last.start()]}at row {row} of {place}{text[last.end() :]}",
+            *error.args[1:],
+        )
+        return True
 
     def part(self, start: int, stop: int | None = None) -> Self:
         """Return some consecutive rows of the batch."""
@@ -68,7 +106,9 @@ class Batch:
             _chosen(part, slice(start, stop))
             for part in (self.rows, self.targets, self.weights, self.given)
         )
-        return type(self)(rows, targets, weights, given, self.source, self.start + start)
+        return type(self)(
+            rows, targets, weights, given, self.source, self.start + start, self.place
+        )
 
 
 def _chosen(part: Any, chosen: slice) -> Any:
@@ -98,7 +138,9 @@ class IterableSource:
     Parameters
     ----------
     iterable : iterable
-        Of rows alone, or of tuples. A list can be read again, a generator only once.
+        Of rows alone, or of tuples. A list can be read again, a generator only once. What
+        comes from anything but a list or a tuple is copied, since whoever reads ahead holds
+        several batches and a generator may fill one buffer again and again.
     name : str or None
         For the provenance.
 
@@ -129,8 +171,9 @@ class IterableSource:
         """Return the batches, without the rows at the beginning that have been absorbed."""
         n_absorbed = 0 if self.name is None else absorbed.beginning(self.name)
         position = 0
+        lasting = isinstance(self.iterable, list | tuple)
         for found in self.iterable:
-            batch = as_batch(found, self.name, position)
+            batch = as_batch(found if lasting else deepcopy(found), self.name, position)
             position += batch.n_rows
             if position > n_absorbed or batch.n_rows == 0:
                 yield batch if batch.start >= n_absorbed else batch.part(n_absorbed - batch.start)

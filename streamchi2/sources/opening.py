@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
+
+from numpy.typing import DTypeLike
 
 from streamchi2.provenance import as_source_name
 from streamchi2.sources.batches import IterableSource, Source
+from streamchi2.sources.file_paths import FilePaths
 from streamchi2.validation import as_positive_int
-
-_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 
 
 def as_source(
     source: Any,
     *,
     target: str | None = None,
+    weight: str | None = None,
     columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    target_dtype: DTypeLike | None = None,
     batch_size: int = 4096,
     name: str | None = None,
     numbers: bool = False,
@@ -28,19 +29,28 @@ def as_source(
 
     Parameters
     ----------
-    source : iterable, path, pyarrow Dataset or pyarrow Table
-        An iterable of X, (X, y) or (X, y, sample_weight); or a Parquet or CSV file, a folder of
-        such, or a table.
+    source : iterable, path, list of paths, DataFrame, pyarrow Dataset or pyarrow Table
+        An iterable of X, (X, y) or (X, y, sample_weight); or a Parquet, Feather or CSV file, a
+        folder of such, a pattern with ``*``, a list of these, or a table.
     target : str, optional
         Name of the column of targets in a table; null means that a row has none.
+    weight : str, optional
+        Name of the column of weights in a table.
     columns : sequence of str, optional
-        Names of the columns to learn from; by default all others.
+        Names of the columns to learn from; by default all others that have a name.
+    delimiter : str, optional
+        What stands between the cells of a CSV file, by default a comma. With it, files of any
+        ending are read as CSV.
+    target_dtype : dtype, optional
+        What targets of a table are read as: str, int or float. By default what they are, which
+        in CSV is guessed.
     batch_size : int, default=4096
         Rows that are read from a table at a time.
     name : str, optional
-        What the provenance calls rows of a source that is no file.
+        What the provenance calls the rows. Files are then called by it and their path below the
+        folder or pattern, without it by their name and a digest of their whole path.
     numbers : bool, default=False
-        Whether targets are numbers, where that is guessed otherwise: in text.
+        Whether targets are numbers, where that is guessed otherwise: in CSV.
 
     Examples
     --------
@@ -49,69 +59,86 @@ def as_source(
     >>> as_source("rows.xlsx")
     Traceback (most recent call last):
         ...
-    ValueError: source must end in .parquet, .pq, .csv or .csv.gz, or be a folder of such files, \
-got 'rows.xlsx'
+    ValueError: source must end in .parquet, .pq, .feather, .arrow, .csv or .csv.gz, or be a \
+folder of such files, got 'rows.xlsx'; files of other endings are read as CSV if delimiter is given
     """
     as_positive_int(batch_size, name="batch_size")
     if name is not None:
         as_source_name(name)
-    dataset = _as_dataset(source, target, columns, numbers=numbers)
-    if dataset is not None:
-        from streamchi2.sources.tables import TableSource
+    files = FilePaths.named_by(source)
+    kind = None if files is None else files.format(delimited=delimiter is not None)
+    if delimiter is not None:
+        _refuse_delimiter(delimiter, kind)
+    if files is None and not _may_be_table(source):
+        for argument, value in (
+            ("target", target),
+            ("weight", weight),
+            ("columns", columns),
+            ("target_dtype", target_dtype),
+        ):
+            if value is not None:
+                raise TypeError(
+                    f"{argument} must be left out unless source is a table, got {value!r}"
+                )
+        return _as_iterable(source, name)
+    # Needs pyarrow, which batches do not.
+    from streamchi2.sources.tables import (
+        TableSource,
+        as_target_type,
+        csv_dataset,
+        dataset_of,
+        file_dataset,
+    )
 
-        return TableSource.over(dataset, target, columns, batch_size, name)
-    for word, value in (("target", target), ("columns", columns)):
-        if value is not None:
-            raise TypeError(f"{word} must be left out unless source is a table, got {value!r}")
+    target_type = as_target_type(target_dtype)
+    if numbers and target_type is not None and target_type == as_target_type(str):
+        raise TypeError(f"target_dtype must be int or float for a regressor, got {target_dtype!r}")
+    if files is None:
+        dataset = dataset_of(source)
+    elif kind == "csv":
+        guessed = as_target_type(float) if numbers else None
+        dataset = csv_dataset(
+            files.paths,
+            target=target,
+            weight=weight,
+            columns=columns,
+            delimiter="," if delimiter is None else delimiter,
+            target_type=guessed if target_type is None else target_type,
+        )
+    else:
+        dataset = file_dataset(files.paths, str(kind))
+    return TableSource.over(
+        dataset,
+        target=target,
+        weight=weight,
+        columns=columns,
+        batch_size=batch_size,
+        name=name,
+        target_type=target_type,
+        root=None if files is None else files.root,
+        in_order=files is not None,
+    )
+
+
+def _may_be_table(source: Any) -> bool:
+    """Tell whether something is a pyarrow Dataset or Table, or a DataFrame that gives one."""
+    if hasattr(source, "get_fragments"):
+        return True
+    return hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
+
+
+def _as_iterable(source: Any, name: str | None) -> IterableSource:
     if hasattr(source, "shape") or not isinstance(source, Iterable):
         raise TypeError(
             "source must be an iterable of batches X, (X, y) or (X, y, sample_weight), a path or a "
-            f"pyarrow Dataset or Table, got a {type(source).__name__}"
+            f"list of paths, a DataFrame or a pyarrow Dataset or Table, got a "
+            f"{type(source).__name__}"
         )
     return IterableSource(source, name)
 
 
-def _as_dataset(
-    source: Any, target: str | None, columns: Sequence[str] | None, *, numbers: bool
-) -> Any:
-    """Return a pyarrow Dataset, or None where there is no table."""
-    if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        kind = _format_of(path)
-        from streamchi2.sources.tables import csv_dataset, parquet_dataset
-
-        if kind == "parquet":
-            return parquet_dataset(path)
-        return csv_dataset(path, target, columns, numbers=numbers)
-    if "pyarrow" not in sys.modules:  # then it cannot be one of its tables
-        return None
-    from streamchi2.sources.tables import dataset_of
-
-    return dataset_of(source)
-
-
-def _format_of(path: str) -> str:
-    folder = Path(path)
-    files = [path]
-    if folder.is_dir():
-        files = [str(file) for file in sorted(folder.rglob("*")) if _is_shown(file, folder)]
-    kinds = {_FORMATS.get(_suffix(file)) for file in files}
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind is None:
-        raise ValueError(
-            "source must end in .parquet, .pq, .csv or .csv.gz, or be a folder of such files, "
-            f"got {path!r}"
-        )
-    return kind
-
-
-def _is_shown(file: Path, folder: Path) -> bool:
-    # As pyarrow has it: what begins with a dot or an underscore is no data.
-    return file.is_file() and not any(
-        part.startswith((".", "_")) for part in file.relative_to(folder).parts
-    )
-
-
-def _suffix(file: str) -> str:
-    ending = "".join(Path(file).suffixes[-2:]).lower()
-    return ending if ending in _FORMATS else Path(file).suffix.lower()
+def _refuse_delimiter(delimiter: str, kind: str | None) -> None:
+    if kind != "csv":
+        raise TypeError(f"delimiter must be left out unless source is a file, got {delimiter!r}")
+    if not isinstance(delimiter, str) or len(delimiter) != 1:
+        raise ValueError(f"delimiter must be one character, got {delimiter!r}")

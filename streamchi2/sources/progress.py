@@ -1,37 +1,78 @@
-"""A progress bar for people who watch: rows a second and the time that remains."""
+"""Progress for people who watch, and for programs that do: a bar and a callback."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+ProgressCallback: TypeAlias = Callable[[int, int | None], object]
 
 
 @contextmanager
 def progress_bar(
-    n_rows: int | None, *, n_done: int = 0, verbose: int = 1
+    n_rows: int | None,
+    *,
+    n_done: int = 0,
+    verbose: int = 1,
+    callback: ProgressCallback | None = None,
 ) -> Iterator[Callable[[int], object]]:
     """Show rows as they are reported to the function that this context gives.
 
-    Nothing is shown with ``verbose=0``, where stderr is no terminal, or without tqdm (the extra
-    ``progress``).
+    The bar needs tqdm (the extra ``progress``). It is shown on a terminal and in a notebook,
+    nowhere else, and not with ``verbose=0``.
 
-    >>> with progress_bar(100, verbose=0) as report:
-    ...     report(100)
+    Parameters
+    ----------
+    n_rows : int or None
+        Rows there are, if that is known.
+    n_done : int, default=0
+        Rows that were learnt in an earlier run.
+    verbose : int, default=1
+        0 shows no bar; the callback is called all the same.
+    callback : callable, optional
+        Called after every report with the rows learnt so far and ``n_rows``, by the thread that
+        reports. What it raises ends the run.
+
+    Examples
+    --------
+    >>> with progress_bar(100, verbose=0, callback=print) as report:
+    ...     report(60)
+    ...     report(40)
+    60 100
+    100 100
     """
-    bar = _tqdm(n_rows, n_done) if verbose and sys.stderr.isatty() else None
-    if bar is None:
-        yield lambda n_rows: None
-        return
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable with (n_done, n_rows), got {callback!r}")
+    bar = _tqdm(n_rows, n_done) if verbose and (sys.stderr.isatty() or _in_notebook()) else None
+
+    def report(n_new: int) -> None:
+        nonlocal n_done
+        n_done += n_new
+        if bar is not None:
+            bar.update(n_new)
+        if callback is not None:
+            callback(n_done, n_rows)
+
     try:
-        yield bar.update
+        yield report
     finally:
-        bar.close()
+        if bar is not None:
+            bar.close()
 
 
-def _tqdm(n_rows: int | None, n_done: int):  # type: ignore[no-untyped-def]  # tqdm has no types
+def _in_notebook() -> bool:
+    """Tell whether output goes to a notebook, where stderr is no terminal."""
+    ipython: Any = sys.modules.get("IPython")  # not imported: then there is no notebook
+    shell = None if ipython is None else ipython.get_ipython()
+    return "IPKernelApp" in getattr(shell, "config", ())
+
+
+def _tqdm(n_rows: int | None, n_done: int) -> Any:
     try:
-        from tqdm import tqdm
+        import tqdm  # noqa: F401  # what is hidden must not be found by its parts
+        from tqdm import auto  # widgets in a notebook that has them, else text
     except ImportError:
         return None
-    return tqdm(total=n_rows, initial=n_done, unit=" rows", unit_scale=True, file=sys.stderr)
+    return auto.tqdm(total=n_rows, initial=n_done, unit=" rows", unit_scale=True, file=sys.stderr)

@@ -42,7 +42,71 @@ REFUSALS = {
     "the target as a column": (
         lambda: as_source(TABLE, target="c0", columns=["c0", "c1"]),
         ValueError,
-        "not hold the target 'c0'",
+        r"not hold the target or the weight \['c0'\]",
+    ),
+    "the weight as a column": (
+        lambda: as_source(TABLE, weight="c0", columns=["c0", "c1"]),
+        ValueError,
+        r"not hold the target or the weight \['c0'\]",
+    ),
+    "one column as target and weight": (
+        lambda: as_source(TABLE, target="c0", weight="c0", columns=["c1"]),
+        ValueError,
+        r"not hold the target or the weight \['c0', 'c0'\]",
+    ),
+    "a weight of words": (
+        lambda: as_source(TABLE, weight="label"),
+        TypeError,
+        "column 'label' must hold numbers",
+    ),
+    "a weight of batches": (
+        lambda: as_source([ROWS], weight="w"),
+        TypeError,
+        "weight must be left out unless source is a table, got 'w'",
+    ),
+    "a weight that is null": (
+        lambda: list(
+            as_source(pa.table({"a": [1.0, 2.0], "w": [1.0, None]}), weight="w").batches(
+                Provenance()
+            )
+        ),
+        ValueError,
+        "weight must not be null, got null at row 1 of the table, column 'w'",
+    ),
+    "a delimiter of a table": (
+        lambda: as_source(TABLE, delimiter=";"),
+        TypeError,
+        "delimiter must be left out unless source is a file, got ';'",
+    ),
+    "a long delimiter": (
+        lambda: as_source("rows.csv", delimiter=";;"),
+        ValueError,
+        "delimiter must be one character, got ';;'",
+    ),
+    "a dtype that is none": (
+        lambda: as_source(TABLE, target="label", target_dtype="words"),
+        TypeError,
+        "target_dtype must be str, int, float or None, got 'words'",
+    ),
+    "text for a regressor": (
+        lambda: as_source(TABLE, target="label", target_dtype=str, numbers=True),
+        TypeError,
+        "target_dtype must be int or float for a regressor",
+    ),
+    "two formats": (
+        lambda: as_source(["a.csv", "b.parquet"]),
+        ValueError,
+        r"files must be of one format, got \['a.csv', 'b.parquet'\]",
+    ),
+    "a file twice": (
+        lambda: as_source(["a.csv", "./a.csv"]),
+        ValueError,
+        "source must name every file once, got './a.csv' twice",
+    ),
+    "a pattern of nothing": (
+        lambda: as_source("no-such-*.csv"),
+        FileNotFoundError,
+        "source must match at least one file, got 'no-such-",
     ),
     "no columns": (lambda: as_source(TABLE, columns=[]), ValueError, "at least one column"),
     "batch_size": (lambda: as_source([ROWS], batch_size=0), ValueError, "batch_size must be"),

@@ -4,9 +4,12 @@ import gzip
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset as ds
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from streamchi2.provenance import Provenance
-from streamchi2.sources import as_source
+from streamchi2.sources import Batch, ReadAhead, as_source
 
 N, WIDTH = 50, 3
 ROWS = np.random.default_rng(0).random((N, WIDTH))
@@ -123,25 +126,6 @@ def test_pairs_may_come_as_lists_and_rows_as_lists_of_arrays():
     assert (pair.n_rows, rows.n_rows) == (N, N)
 
 
-def test_row_groups_that_have_been_absorbed_are_not_decoded(places):
-    source = as_source(places["parquet"], target="label")
-    ((_, fragment),) = source.fragments
-    groups = [group.num_rows for group in fragment.row_groups]
-    assert groups == [7] * 7 + [1]
-    from streamchi2.sources.tables import _without_row_groups
-
-    skipped, rest = _without_row_groups(fragment, 20)
-    assert (skipped, [group.num_rows for group in rest.row_groups]) == (14, [7] * 5 + [1])
-    assert sum(part.num_rows for part in rest.to_batches()) == 36
-
-
-def test_files_are_told_apart_by_what_is_in_them(places):
-    names = as_source(places["folder"], target="label").names
-    assert len(set(names)) == 2
-    assert all(name.startswith("part-0.parquet#") for name in names)
-    assert names == as_source(ds.dataset(places["folder"]), target="label").names
-
-
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
@@ -199,22 +183,6 @@ def test_the_index_of_a_stored_frame_is_no_column(tmp_path):
     assert learnt == [("c0", "c1", "c2"), ("c0", "c1")]
 
 
-def test_equal_files_under_equal_names_count_on(tmp_path):
-    for folder, rows in (("a", TABLE[:20]), ("c", TABLE[:20]), ("e", TABLE[20:])):
-        (tmp_path / folder).mkdir()
-        pq.write_table(rows, tmp_path / folder / "part.parquet", row_group_size=7)
-    (tmp_path / "b").mkdir()
-    pq.write_table(TABLE[20:], tmp_path / "b" / "other.parquet")
-    source = as_source(tmp_path, target="label", batch_size=6)
-    provenance = Provenance()
-    for batch in source.batches(provenance):
-        provenance = provenance.with_range(batch.source, batch.start, batch.start + batch.n_rows)
-    assert sorted(ranges for _, ranges in provenance.entries) == [((0, 30),)] * 2 + [((0, 40),)]
-    half = Provenance().with_range(source.fragments[0][0], 0, 29)  # nine rows into the second
-    assert sum(batch.n_rows for batch in source.batches(half)) == 100 - 29
-    assert not list(source.batches(provenance))
-
-
 def test_an_error_of_a_file_among_others_names_it(tmp_path):
     pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "0.parquet")
     pq.write_table(pa.table({"a": [0.5, 1.5]}), tmp_path / "1.parquet")
@@ -248,3 +216,188 @@ def test_chosen_columns_come_in_the_order_chosen():
 def test_a_target_that_a_csv_does_not_have_is_refused_by_name(places):
     with pytest.raises(ValueError, match="source must have one column 'answer'"):
         as_source(places["csv"], target="answer")
+
+
+def test_batches_that_are_read_ahead_keep_their_rows_when_a_buffer_is_filled_again():
+    def refilling():
+        buffer, labels = np.empty((5, WIDTH)), np.empty(5, LABELS.dtype)
+        for start in range(0, N, 5):
+            buffer[:], labels[:] = ROWS[start : start + 5], LABELS[start : start + 5]
+            yield buffer, labels
+
+    with ReadAhead(as_source(refilling()).batches(Provenance()), depth=N) as batches:
+        found = list(batches)
+    np.testing.assert_array_equal(np.concatenate([batch.rows for batch in found]), ROWS)
+    np.testing.assert_array_equal(np.concatenate([batch.targets for batch in found]), LABELS)
+
+
+@pytest.mark.parametrize(
+    "refill",
+    [
+        lambda buffer: buffer,
+        lambda buffer: pd.DataFrame(buffer, copy=False),
+        sparse.csr_array,
+        list,
+        lambda buffer: [list(buffer[0])],
+    ],
+    ids=["array", "frame", "sparse", "rows", "lists"],
+)
+def test_whatever_a_generator_gives_is_copied(refill):
+    rows = refill(np.ones((1, 2)))
+    (batch,) = as_source(iter([rows])).batches(Provenance())
+    part = rows.values if isinstance(rows, pd.DataFrame) else getattr(rows, "data", rows)
+    if isinstance(rows, np.ndarray):
+        rows[:] = 7.0
+    elif isinstance(rows, list):
+        rows[0][0] = 7.0
+    elif sparse.issparse(rows):
+        part[:] = 7.0
+    else:
+        rows.iloc[:, :] = 7.0
+    found = batch.rows.toarray() if sparse.issparse(rows) else np.asarray(batch.rows)
+    np.testing.assert_array_equal(found, np.ones((1, 2)))
+
+
+class BadRowError(ValueError):
+    pass
+
+
+def test_an_error_names_the_row_of_the_source_and_not_of_the_batch(places):
+    *_, last = as_source(places["csv"], target="label", batch_size=20).batches(Provenance())
+    message = "X must be non-negative, got 'at row 3' at row 7, column 1"
+    with pytest.raises(BadRowError) as caught, last.named_in_errors():
+        raise BadRowError(message)
+    expected = f"X must be non-negative, got 'at row 3' at row 47 of {places['csv']}, column 1"
+    assert str(caught.value) == expected
+    with pytest.raises(ValueError, match="without a row") as caught, last.named_in_errors():
+        raise ValueError("without a row")
+    assert caught.value.__notes__ == [f"in the batch that begins at row 40 of {places['csv']}"]
+    batch = Batch(ROWS, start=40)
+    with (
+        pytest.raises(ValueError, match="got none at row 40 of the source"),
+        batch.named_in_errors(),
+    ):
+        batch.refuse_without_targets()
+
+
+@pytest.mark.parametrize(
+    "n_good", [50, 80_000]
+)  # in the block from which types are guessed, or not
+@pytest.mark.parametrize("bad", ["x,0.5,0.5,ham", "0.5,0.5,ham"], ids=["text", "short"])
+def test_an_error_of_a_csv_names_line_and_file(tmp_path, bad, n_good):
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["c0,c1,c2,label", *["0.1,0.2,0.3,spam"] * n_good, bad]))
+    with pytest.raises(ValueError, match=f"Row #{n_good + 2}:") as caught:  # line 1 is the header
+        read(as_source(path, target="label", batch_size=100))
+    assert str(path) in "".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+
+
+def test_a_list_is_read_as_listed_and_a_pattern_in_order(places, tmp_path):
+    for name, rows in (("b", TABLE[:20]), ("a", TABLE[20:])):
+        (tmp_path / name).mkdir()
+        pa.csv.write_csv(rows, tmp_path / name / "rows.csv")
+    listed = as_source([tmp_path / "b", str(tmp_path / "a" / "rows.csv")], target="label")
+    np.testing.assert_array_equal(read(listed)[0], ROWS)
+    for pattern in ("*/rows.csv", "**/*.csv", "[ab]/rows.csv"):
+        found = as_source(str(tmp_path / pattern), target="label")
+        np.testing.assert_array_equal(read(found)[0], ROWS[np.r_[20:N, 0:20]])
+        assert sorted(found.names) == sorted(listed.names)
+
+
+def test_a_name_takes_the_place_of_the_folder_in_the_names_of_files(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        pa.csv.write_csv(TABLE, tmp_path / folder / "rows.csv")
+    expected = ("days/a/rows.csv", "days/b/rows.csv")
+    assert as_source(tmp_path, target="label", name="days").names == expected
+    assert as_source(f"{tmp_path}/*/rows.csv", target="label", name="days").names == expected
+    with pytest.raises(ValueError, match="files must have different names if source_name is given"):
+        as_source([tmp_path / "a", tmp_path / "b"], target="label", name="days")
+
+
+FRAMES = {
+    "pandas": TABLE.to_pandas,
+    "indexed": lambda: TABLE.to_pandas().set_index(np.arange(N)[::-1]),
+    "category": lambda: TABLE.to_pandas().astype({"label": "category"}),
+    "polars": lambda: pl.from_arrow(TABLE),
+    "polars categories": lambda: pl.from_arrow(TABLE).cast({"label": pl.Categorical}),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_are_read_like_tables(kind):
+    source = as_source(FRAMES[kind](), target="label", batch_size=7, name="frame")
+    rows, labels, _ = read(source, Provenance().with_range("frame", 0, 3))
+    np.testing.assert_array_equal(rows, ROWS[3:])
+    np.testing.assert_array_equal(labels, LABELS[3:])
+    assert source.columns == ("c0", "c1", "c2")
+    assert source.n_rows == N
+
+
+@pytest.mark.parametrize("kind", ["table", "feather", "csv", "semicolons"])
+def test_weights_come_from_a_column(tmp_path, kind):
+    weights = np.arange(N)
+    table, options = TABLE.append_column("w", pa.array(weights)), {}
+    if kind == "feather":
+        pa.feather.write_feather(table, tmp_path / "rows.feather")
+    elif kind != "table":
+        options = {"delimiter": ";"} if kind == "semicolons" else {}
+        path = tmp_path / ("rows.txt" if options else "rows.csv")
+        pa.csv.write_csv(table, path, pa.csv.WriteOptions(**options))
+    source = table if kind == "table" else str(tmp_path / "rows.*")
+    found = as_source(source, target="label", weight="w", batch_size=7, **options)
+    batches = list(found.batches(Provenance()))
+    np.testing.assert_array_equal(np.concatenate([b.rows.rows for b in batches]), ROWS)
+    np.testing.assert_array_equal(np.concatenate([b.weights for b in batches]), weights)
+    assert {batch.weights.dtype for batch in batches} == {np.dtype(np.float64)}
+
+
+def test_another_delimiter_is_suspected_where_a_csv_has_one_column(tmp_path):
+    (tmp_path / "rows.csv").write_text("a;y\n1;2\n")
+    with pytest.raises(ValueError, match=r"got \['a;y'\]; is delimiter right\?"):
+        as_source(tmp_path / "rows.csv", target="y")
+
+
+def test_an_index_without_a_name_is_left_out_of_a_csv_with_a_warning(tmp_path):
+    TABLE.to_pandas().to_csv(tmp_path / "once.csv")
+    pd.read_csv(tmp_path / "once.csv").to_csv(tmp_path / "twice.csv")
+    for name, left_out in (("once", r"\[''\]"), ("twice", r"\['', 'Unnamed: 0'\]")):
+        with pytest.warns(UserWarning, match=f"are left out: {left_out}; name the columns") as seen:
+            source = as_source(tmp_path / f"{name}.csv", target="label")
+        assert seen[0].filename == __file__
+        assert source.columns == ("c0", "c1", "c2")
+    chosen = as_source(tmp_path / "once.csv", columns=["", "c0"])
+    np.testing.assert_array_equal(read(chosen)[0][:, 0], np.arange(N))
+
+
+@pytest.mark.parametrize("dtype", [str, "str", "string", np.str_])
+def test_labels_stay_text_when_asked(tmp_path, dtype):
+    (tmp_path / "rows.csv").write_text("a,y\n1,001\n2,01\n3,1\n")
+    _, guessed, _ = read(as_source(tmp_path / "rows.csv", target="y"))
+    _, labels, _ = read(as_source(tmp_path / "rows.csv", target="y", target_dtype=dtype))
+    assert guessed.tolist() == [1, 1, 1]
+    assert labels.tolist() == ["001", "01", "1"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [(None, [3, 1]), (str, ["3", "1"]), (float, [3.0, 1.0]), (int, [3, 1])]
+)
+def test_targets_of_a_table_are_made_what_is_asked(dtype, expected):
+    table = pa.table({"x": [1.0, 2.0], "y": [3, 1]})
+    _, targets, _ = read(as_source(table, target="y", target_dtype=dtype))
+    assert targets.tolist() == expected
+    assert targets.dtype.kind == np.array(expected).dtype.kind
+
+
+def test_text_that_is_no_number_says_how_to_read_it(tmp_path):
+    lines = ["a,y", *["1,1"] * 400_000, "1,one"]  # beyond the block from which types are guessed
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="conversion error") as caught:
+        read(as_source(tmp_path / "rows.csv", target="y"))
+    assert any("target_dtype=str" in note for note in caught.value.__notes__)
+
+
+def test_labels_that_differ_in_a_last_nul_stay_apart():
+    table = pa.table({"x": [1.0, 2.0], "y": ["a", "a\0"]})
+    (batch,) = as_source(table, target="y").batches(Provenance())
+    assert batch.targets.tolist() == ["a", "a\0"]
