@@ -14,10 +14,9 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from streamchi2.solvers.calibration import left_out_scores
+from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.solvers.penalty import Criterion
 from streamchi2.validation import Floats
 
 
@@ -47,6 +46,7 @@ class DualRidge:
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [2.0]])
     >>> grown = DualRidge(1).append(rows, None)
     >>> model = grown.solve(targets, alpha=1.0)
+    >>> from streamchi2.solvers.ridge import ridge
     >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> direct = ridge(TargetMoments(1, 1).update(rows, targets).summary(), 1.0)
     >>> np.allclose(model.scores(rows), direct.scores(rows))
@@ -134,38 +134,18 @@ class DualRidge:
         return np.sqrt(self.weights)[:, None] * (columns - mean), mean
 
     def audit(
-        self, targets: NDArray[np.float64], alpha: float | None
+        self, targets: NDArray[np.float64], alpha: float | None, criterion: Criterion = "auto"
     ) -> tuple[float, NDArray[np.float64]]:
-        r"""Return the penalty of least generalised cross-validation, and left-out scores under it.
+        """Return the penalty that the criterion takes, and left-out scores under it.
 
-        A given ``alpha`` is kept. With the eigenvectors U and eigenvalues d of the centred Gram
-        matrix, the share of its own target in the score of row i is
-
-        .. math:: h_i = \frac1n + \frac{1}{w_i} \sum_j U_{ij}^2 \frac{d_j}{d_j + \alpha}
-
-        and its score without one copy of itself is :math:`(s_i - h_i y_i)/(1 - h_i)`. Cost
-        O(n^3), some ten times a factorisation.
+        A given ``alpha`` is kept. Cost O(n^3), some ten times a factorisation; see
+        :class:`~streamchi2.solvers.gram_spectrum.GramSpectrum`.
         """
-        total, roots = float(self.weights.sum()), np.sqrt(self.weights)[:, None]
-        rows, _ = self._centred(self.features)
-        answers, target_mean = self._centred(targets)
-        eigenvalues, vectors = np.linalg.eigh(rows @ rows.T)
-        eigenvalues = np.maximum(eigenvalues, 0.0)
-        turned = vectors.T @ answers
-        # In the principal directions of the features the scatter is diagonal.
-        moments = RegressionMoments(
-            total,
-            np.zeros(self.n_rows),
-            eigenvalues,
-            target_mean,
-            np.sqrt(eigenvalues)[:, None] * turned,
-            np.square(answers).sum(axis=0),
-        )
-        chosen = (ridge_by_gcv(moments) if alpha is None else ridge(moments, alpha)).alpha
-        shrunk = eigenvalues / (eigenvalues + chosen)
-        scores = target_mean + (vectors @ (shrunk[:, None] * turned)) / roots
-        shares = 1.0 / total + (np.square(vectors) @ shrunk)[:, None] / roots**2
-        return chosen, left_out_scores(scores, targets, shares)
+        mean = self.weights @ self.features / self.weights.sum()
+        rows = self.features - mean
+        spectrum = GramSpectrum.of(rows @ rows.T, targets, self.weights)
+        chosen = spectrum.chosen(criterion) if alpha is None else alpha
+        return chosen, spectrum.left_out_scores(targets, chosen)
 
     def copy(self) -> Self:
         """Return an independent object in the same state."""
