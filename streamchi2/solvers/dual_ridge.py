@@ -141,9 +141,7 @@ class DualRidge:
         A given ``alpha`` is kept. Cost O(n^3), some ten times a factorisation; see
         :class:`~streamchi2.solvers.gram_spectrum.GramSpectrum`.
         """
-        mean = self.weights @ self.features / self.weights.sum()
-        rows = self.features - mean
-        spectrum = GramSpectrum.of(rows @ rows.T, targets, self.weights)
+        spectrum = GramSpectrum.of(self.features @ self.features.T, targets, self.weights)
         chosen = spectrum.chosen(criterion) if alpha is None else alpha
         return chosen, spectrum.left_out_scores(targets, chosen)
 

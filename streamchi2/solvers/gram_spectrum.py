@@ -53,7 +53,11 @@ class GramSpectrum:
         with one_blas_thread:
             values, vectors = np.linalg.eigh(roots * centred * roots[:, None])
         turned = vectors.T @ (roots[:, None] * (targets - target_mean))
-        return cls(centred, np.maximum(values, 0.0), vectors, turned, target_mean, weights)
+        rounding = (
+            weights.size * np.finfo(np.float64).eps * float((weights * gram.diagonal()).max())
+        )
+        values = np.where(values > rounding, values, 0.0)
+        return cls(centred, values, vectors, turned, target_mean, weights)
 
     @property
     def count(self) -> float:
@@ -79,7 +83,8 @@ class GramSpectrum:
 
         .. math:: \mathrm{LOO}(\alpha) = \sum_i w_i \left\| \frac{y_i - s_i}{1 - h_i} \right\|^2
 
-        with h the :meth:`shares`. Costs :math:`n^2 t` operations a penalty.
+        with h the share of its own target in the score s of a row. Costs :math:`n^2 t` operations
+        a penalty.
 
         References
         ----------

@@ -245,6 +245,10 @@ def test_rows_without_any_difference_take_the_penalty_one(form):
     assert form(np.ones((5, 3)), np.arange(5.0)[:, None], np.ones(5), "auto") == 1.0
 
 
+def test_differences_by_rounding_are_none():
+    assert dual_alpha(np.full((7, 3), 0.1), np.arange(7.0)[:, None], np.ones(7), "auto") == 1.0
+
+
 def test_what_does_not_exist_is_refused():
     moments = moments_of(*drawn(5))
     with pytest.raises(ValueError, match=r"alpha must be a number or one of 'auto', .* got 'loo'"):
