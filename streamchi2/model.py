@@ -33,7 +33,6 @@ from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
 from streamchi2.state import Kind, Labels, Maybe, Object, SavedValue, require
 from streamchi2.statistics.block_moments import BlockMoments
-from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import CALIBRATION_ROWS, FeatureStatistics
 from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.reservoir import Reservoir
@@ -49,7 +48,7 @@ class ModelParams:
     """The constructor parameters that decide how statistics become a model."""
 
     n_pca: NumberOfComponents = None  # with descriptors, one for each
-    penalty: PenaltyParams = PenaltyParams()
+    penalty: PenaltyParams = field(default_factory=PenaltyParams)
     calibrate: str | None = None
     calibration_rows: int = CALIBRATION_ROWS  # of the sample, once rows are no longer kept
 
@@ -166,7 +165,9 @@ class FittedModel(SavedValue):
     @cached_property
     def _at_centre(self) -> NDArray[np.float64]:
         # Of one layout, whichever way the coefficients came about: sums depend on it.
-        return self.linear.intercept + np.einsum("ij,j->i", self._coef_rows, self.linear.centre)
+        at_centre = np.einsum("ij,j->i", self._coef_rows, self.linear.centre)
+        shifted: NDArray[np.float64] = self.linear.intercept + at_centre
+        return shifted
 
     def scores_of_row(self, features: Floats) -> NDArray[np.float64]:
         """Return one score per output for one row of features, shape (D,)."""
@@ -218,10 +219,10 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
         folded = statistics.folded()
         if folded.labelled is None or folded.labelled.features.weight <= 0.0:
             raise NoTargetError("no row has had a target yet")
-        if isinstance(folded.labelled, ClassMoments) and classes is not None:
-            if folded.labelled.classes.size < classes.size:  # announced, or not yet in a block
-                folded = folded.copy()
-                folded.labelled.announce(classes)  # type: ignore[union-attr]
+        known = getattr(folded.labelled, "classes", None)
+        if known is not None and classes is not None and known.size < classes.size:
+            folded = folded.copy()  # of classes that were announced no row has come yet
+            folded.labelled.announce(classes)  # type: ignore[union-attr]
         problem = _problem(folded, planned, params)
         found = solve(problem, params.penalty)
     calibrator = None
@@ -298,12 +299,6 @@ class DualRegression:
         one_hot[np.arange(codes.size), codes] = 1.0
         return cls(ridge, one_hot, codes)
 
-    @property
-    def count(self) -> float:
-        """Number of rows that the weights stand for."""
-        weights = self.ridge.weights
-        return float(max(weights.sum(), weights.sum() ** 2 / max(weights @ weights, 1e-300)))
-
     def solve(self, alpha: float | str) -> LinearModel:
         """Return the model under a penalty, or under the one that a criterion chooses."""
         if isinstance(alpha, str):
@@ -313,7 +308,7 @@ class DualRegression:
     def tune(self, alpha: float | str) -> tuple[float, NDArray[np.float64]]:
         """Return the penalty and the scores of rows that were left out under it."""
         if alpha not in self._tuned:
-            chosen, left_out = self.ridge.tune(self.targets, alpha, self.count)
+            chosen, left_out = self.ridge.tune(self.targets, alpha)  # type: ignore[arg-type]
             self._tuned[alpha] = self._tuned[chosen] = chosen, left_out
         return self._tuned[alpha]
 

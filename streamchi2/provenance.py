@@ -179,7 +179,7 @@ have been absorbed already
         bytes, ``n_ranges`` (int64) how many ranges each has, ``ends`` (int64, two columns) the
         ranges, ``digests`` (uint8, 16 columns) the digests, zeros where there is none.
 
-        >>> state = Provenance().with_range("day.csv", 0, 500).state()
+        >>> state = Provenance().with_range("day.csv", 0, 500).get_state()
         >>> {name: values.shape for name, values in state.items()}
         {'names': (7,), 'name_lengths': (1,), 'n_ranges': (1,), 'ends': (1, 2), 'digests': (1, 16)}
         >>> Provenance.from_state(state)
@@ -199,7 +199,7 @@ have been absorbed already
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the provenance that :meth:`state` was asked of, or refuse with ValueError."""
+        """Return the provenance that :meth:`get_state` describes, or refuse with ValueError."""
         if set(state) != set(_STATE):
             raise ValueError(f"arrays of a provenance must be {[*_STATE]}, got {sorted(state)}")
         names, lengths, counts, ends, digests = (

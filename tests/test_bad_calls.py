@@ -8,7 +8,7 @@ from estimator_zoo import ROWS
 from river_bad_calls import RIVER_TABLE
 
 from streamchi2.persistence import dumped
-from streamchi2.testing import LawBroken, check_no_trace
+from streamchi2.testing import LawError, check_no_trace
 
 TABLE = PLAIN_TABLE | RIVER_TABLE
 
@@ -21,7 +21,7 @@ def test_bad_calls_are_refused_without_a_trace(section):
             error = check_no_trace(make(), call, case=case)
             if not str(error):
                 leaks.append(f"{case}: an error without a message")
-        except LawBroken as leak:
+        except LawError as leak:
             leaks.append(str(leak))
     assert not leaks, "\n".join(leaks)
 

@@ -24,13 +24,13 @@ class Checkpoint:
         Where to; its folder must exist.
     every : int
         Rows between two checkpoints.
-    sources : tuple of str
+    sources : frozenset of str
         Names of what is being read.
     """
 
     path: Any
     every: int
-    sources: tuple[str, ...]
+    sources: frozenset[str]
     n_rows_since: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -46,8 +46,8 @@ class Checkpoint:
     def restore(self, estimator: Any, present: Provenance) -> bool:
         """Let an estimator be what was saved, and tell whether something was.
 
-        ``present`` is the provenance that the run begins with. A file that does not hold such a run is
-        refused.
+        ``present`` is the provenance that the run begins with. A file that does not hold such a run
+        is refused.
         """
         from streamchi2.persistence import dumped, load  # above this layer, see pyproject.toml
 

@@ -47,8 +47,10 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     n_pca : int, float in (0, 1) or None, default=None
         Learn inside that many principal components of the features, or as many as hold this
         share of the variance. D = 3000 and 1000 components beat 1000 plain features.
-    alpha : float or "gcv", default="gcv"
-        Penalty; "gcv" chooses it by generalised cross-validation in the same pass.
+    alpha : float or {"auto", "gcv", "reml"}, default="auto"
+        Strength of the penalty, or how it is chosen in the same pass: "auto" by leave-one-out while
+        rows are fewer than features, then by generalised cross-validation bounded below by
+        restricted maximum likelihood; the other two by those criteria alone.
     penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}, default="ridge"
         What is penalised. "group_lasso" chooses among descriptors: for a number ``alpha`` the mean
         squared error, halved, plus alpha times the length of the coefficients of each, features
@@ -104,7 +106,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         *,
         descriptors: Mapping[str, Any] | None = None,
         n_pca: Any = None,
-        alpha: float | str = "gcv",
+        alpha: float | str = "auto",
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
         calibrate: str | None = None,

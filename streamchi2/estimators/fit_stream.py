@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -26,13 +27,17 @@ class FitStream:
         source: Any,
         *,
         target: str | None = None,
+        weight: str | None = None,
         columns: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        target_dtype: Any = None,
         batch_size: int = 4096,
         source_name: str | None = None,
         forget: bool = True,
         checkpoint: Any = None,
         checkpoint_every: int = 100_000,
         verbose: int = 1,
+        callback: Callable[[int, int | None], Any] | None = None,
     ) -> Self:
         """Learn from a source larger than memory, as a ``partial_fit`` loop would, bit for bit.
 
@@ -42,24 +47,37 @@ class FitStream:
 
         Parameters
         ----------
-        source : iterable, str, path, pyarrow.dataset.Dataset or pyarrow.Table
+        source : iterable, path, list of paths, DataFrame, pyarrow Dataset or Table
             Batches X, (X, y) or (X, y, sample_weight), where y may be None for rows without
-            targets; or a Parquet or CSV file, a folder of such files, or a table (these need
-            the extra ``arrow``). It is read by another thread.
+            targets; or a Parquet, Feather or CSV file, a folder, a pattern such as "data/*.csv", a
+            list of these, a pandas or polars DataFrame, or a table (these need the extra
+            ``arrow``). It is read by another thread.
         target : str, optional
             Column of a table that holds the targets. Where it is null, a row has none and is
             learnt from as by ``observe``. In text, cells that are empty or hold one of the usual
             words for it, such as NA, NaN or null, are null.
+        weight : str, optional
+            Column of a table that holds the sample weights; it must not hold nulls.
         columns : sequence of str, optional
-            Columns of a table to learn from; by default all but the target.
+            Columns of a table to learn from; by default all but the target and the weights. Columns
+            without a name, as pandas writes an index, are left out with a warning.
+        delimiter : str, optional
+            Character between the cells of a CSV file, by default a comma. With it, files of any
+            ending are read as CSV.
+        target_dtype : dtype, optional
+            What targets of a table are read as: str, int or float. By default their own type, which
+            in CSV is guessed; with str the label "001" stays text.
         batch_size : int, default=4096
             Rows read from a table at a time. It does not change the result.
         source_name : str, optional
-            What :attr:`provenance_` calls rows that come from no file. Without it they are not
+            What :attr:`provenance_` calls the rows. Files are then named by it and their path below
+            the folder or pattern, so the name does not depend on where the folder lies. Without it
+            files are named by their name and a digest of their path, and other rows are not
             recorded.
         forget : bool, default=True
             Start afresh, as ``fit`` does. False goes on, and leaves out what :attr:`provenance_`
-            says has been learnt from this source before.
+            says has been learnt from this source before. A file that grew is gone on with; one
+            that was rewritten is refused.
         checkpoint : str or path, optional
             File to which the estimator is saved every ``checkpoint_every`` rows and at the end. If
             it exists, learning goes on from there, and ends with the model of a run that was
@@ -67,8 +85,11 @@ class FitStream:
         checkpoint_every : int, default=100_000
             Rows between two checkpoints.
         verbose : int, default=1
-            0 shows nothing; otherwise a progress bar is shown if stderr is a terminal and tqdm is
+            0 shows nothing; otherwise a progress bar is shown in a terminal or a notebook if tqdm is
             installed (the extra ``progress``).
+        callback : callable, optional
+            Called as callback(n_done, n_rows) after each batch; n_rows is None where it is unknown.
+            What it raises ends the run; what has been learnt stays.
 
         Returns
         -------
@@ -86,7 +107,10 @@ class FitStream:
         rows = as_source(
             source,
             target=target,
+            weight=weight,
             columns=columns,
+            delimiter=delimiter,
+            target_dtype=target_dtype,
             batch_size=batch_size,
             name=source_name,
             numbers=is_regressor(self),
@@ -95,12 +119,13 @@ class FitStream:
         first = forget or not self.__sklearn_is_fitted__()  # type: ignore[attr-defined]
         absorbed = Provenance() if first else self._stream.provenance
         if checkpoint is not None:
-            saved = Checkpoint(checkpoint, checkpoint_every, rows.names)
+            saved = Checkpoint(checkpoint, checkpoint_every, frozenset(rows.names))
             if saved.restore(self, absorbed):
                 absorbed, first = self._stream.provenance, False
         if first:
             self._refuse_without_target(rows)
-        self._learn_batches(rows, absorbed, saved, first=first, verbose=verbose)
+        report = partial(progress_bar, verbose=verbose, callback=callback)
+        self._learn_batches(rows, absorbed, saved, report, first=first)
         return self
 
     @property
@@ -117,22 +142,22 @@ class FitStream:
         rows: Source,
         absorbed: Provenance,
         saved: Checkpoint | None,
+        progress: Callable[..., Any],
         *,
         first: bool,
-        verbose: int,
     ) -> None:
         n_done = sum(absorbed.beginning(name) for name in rows.names)
         with (
-            progress_bar(rows.n_rows, n_done=n_done, verbose=verbose) as report,
+            progress(rows.n_rows, n_done=n_done) as report,
             ReadAhead(rows.batches(absorbed)) as batches,
         ):
             for batch in batches:
                 with batch.named_in_errors():
                     self._take_in(batch, first=first)
                 first = False
-                report(batch.n_rows)
                 if saved is not None:
                     saved.count(self, batch.n_rows)
+                report(batch.n_rows)
         if first:
             raise ValueError("source must hold at least one row, got none")
         if saved is not None and saved.n_rows_since:
@@ -160,10 +185,7 @@ class FitStream:
         self._stream.provenance = self._provenance_with(batch, n_rows)
 
     def _provenance_with(self, batch: Batch, n_rows: int) -> Provenance:
-        provenance = self._stream.provenance
-        if batch.source is None:
-            return provenance
-        return provenance.with_range(batch.source, batch.start, batch.start + n_rows)
+        return batch.recorded_in(self._stream.provenance, n_rows)
 
     def _n_taken(self, batch: Batch, n_learnt: int) -> int:
         """Return how many rows of a batch went by when so many were learnt."""

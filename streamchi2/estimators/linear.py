@@ -18,7 +18,7 @@ class LinearStreamEstimator(StreamEstimator):
 
     @property
     def alpha_(self) -> float:
-        """Strength of the penalty, as given or as chosen by generalised cross-validation."""
+        """Strength of the penalty, as given or as chosen."""
         return self._model().linear.alpha
 
     def _model_params(self) -> ModelParams:

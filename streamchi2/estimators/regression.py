@@ -29,7 +29,7 @@ class MapRegression(TwoPasses, ComponentsEstimator):
         *,
         descriptors: Mapping[str, Any] | None = None,
         n_pca: Any = None,
-        alpha: float | str = "gcv",
+        alpha: float | str = "auto",
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
         beta: Any = "auto",
@@ -97,7 +97,7 @@ class MapRegression(TwoPasses, ComponentsEstimator):
 
     @property
     def alpha_(self) -> float:
-        """Strength of the penalty, as given or as chosen by generalised cross-validation."""
+        """Strength of the penalty, as given or as chosen."""
         return self._model().linear.alpha
 
     @property

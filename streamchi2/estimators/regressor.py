@@ -34,8 +34,10 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
     n_pca : int, float in (0, 1) or None, default=None
         Learn inside that many principal components of the features, or as many as hold this
         share of the variance.
-    alpha : float or "gcv", default="gcv"
-        Penalty; "gcv" chooses it by generalised cross-validation in the same pass.
+    alpha : float or {"auto", "gcv", "reml"}, default="auto"
+        Strength of the penalty, or how it is chosen in the same pass: "auto" by leave-one-out while
+        rows are fewer than features, then by generalised cross-validation bounded below by
+        restricted maximum likelihood; the other two by those criteria alone.
     penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
         What is penalised.
     l1_ratio : float, default=0.5

@@ -27,9 +27,10 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
 
     Parameters
     ----------
-    alpha : float or "gcv", default=1.0
+    alpha : float or {"auto", "gcv", "reml"}, default=1.0
         Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso``
-        or ``ElasticNet``; "gcv" chooses one for all classes by generalised cross-validation.
+        or ``ElasticNet``; "auto" chooses one for all classes, see
+        :class:`ExpChi2Classifier`.
     penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
         What is penalised: squares, absolute values or both.
     l1_ratio : float, default=0.5

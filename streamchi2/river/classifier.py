@@ -42,7 +42,9 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows, with
         landmarks up to eight times that for the first 2D.
     alpha
-        Penalty; "gcv" chooses it by generalised cross-validation, again whenever rows have doubled.
+        Penalty, or how it is chosen, again whenever rows have doubled: "auto" by leave-one-out
+        while rows are fewer than features, then by generalised cross-validation bounded below by
+        restricted maximum likelihood; "gcv" and "reml" by those criteria alone.
     penalty, l1_ratio
         What is penalised: "ridge", "lasso" or "elastic_net", and its share of absolute values.
         The last two, and ``n_pca``, make every solution some ten times as dear.
@@ -90,7 +92,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     def __init__(
         self,
         n_components: int = 1024,
-        alpha: float | str = "gcv",
+        alpha: float | str = "auto",
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
         n_pca: float | None = None,

@@ -41,13 +41,19 @@ class Calibration(SavedValue):
 
 
 def own_shares(
-    model: LinearModel, moments: RegressionMoments, features: Floats, *, exact: bool
+    model: LinearModel,
+    moments: RegressionMoments,
+    features: Floats,
+    *,
+    exact: bool,
+    count: float | None = None,
 ) -> NDArray[np.float64]:
     r"""Return how much of its own target each row that was learnt finds in its score.
 
-    .. math:: h_i = \frac1n + \tilde z_i^\top (H + \alpha I)^{-1} \tilde z_i
+    .. math:: h_i = \frac1n + \frac{\sum w}{n} \tilde z_i^\top (H + \alpha I)^{-1} \tilde z_i
 
-    for ridge, which is exact. Elastic nets take the mean of all rows for each output: one more
+    for ridge, which is exact for rows of the mean weight :math:`\sum w / n`: one copy where
+    weights are numbers of copies. Elastic nets take the mean of all rows for each output: one more
     than the number of its non-zero coefficients, over n, as generalised cross-validation does.
 
     Parameters
@@ -60,6 +66,9 @@ def own_shares(
         Rows that were learnt.
     exact : bool
         Whether the model is a ridge regression.
+    count : float, optional
+        Number n of rows that the weights stand for
+        (:func:`~streamchi2.solvers.penalty.effective_count`); that of the moments by default.
 
     Returns
     -------
@@ -70,15 +79,16 @@ def own_shares(
     Cook (1977), doi:10.1080/00401706.1977.10489493; Zou, Hastie and Tibshirani (2007),
     doi:10.1214/009053607000000127.
     """
+    n_rows = moments.count if count is None else count
     if not exact:
-        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / moments.weight
+        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / n_rows
         return shares[None, :]
     centred = np.asarray(features, dtype=np.float64) - moments.mean
     # Ridge regression with the rows themselves as cross scatter: robust where alpha is tiny.
     posed = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
     solved = ridge(posed, model.alpha).coef
-    own = 1.0 / moments.weight + np.einsum("ij,ji->i", centred, solved)
-    return np.asarray(own)[:, None]
+    own = 1.0 + moments.weight * np.einsum("ij,ji->i", centred, solved)
+    return np.asarray(own)[:, None] / n_rows
 
 
 def left_out_scores(

@@ -13,10 +13,9 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 
-from streamchi2.solvers.calibration import left_out_scores
+from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.ridge import ridge, ridge_by_gcv
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.solvers.penalty import Criterion
 from streamchi2.validation import Floats
 
 _CHUNK_ROWS = 128  # lines of the Gram matrix that are worked out together
@@ -108,6 +107,7 @@ class DualRidge:
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [2.0]])
     >>> shifted, gram = GramMatrix().of([rows])
     >>> model = DualRidge(shifted, gram, np.ones(3), rows[0]).solve(targets, alpha=1.0)
+    >>> from streamchi2.solvers.ridge import ridge
     >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> direct = ridge(TargetMoments(1, 1).update(rows, targets).summary(), 1.0)
     >>> np.allclose(model.scores(rows), direct.scores(rows))
@@ -174,45 +174,13 @@ class DualRidge:
         return np.sqrt(self.weights)[:, None] * (columns - mean), mean
 
     def tune(
-        self, targets: NDArray[np.float64], alpha: float | str, count: float
+        self, targets: NDArray[np.float64], alpha: float | Criterion
     ) -> tuple[float, NDArray[np.float64]]:
-        r"""Return the penalty that a criterion chooses, and left-out scores under it.
+        """Return the penalty that a criterion takes, and the scores of left-out rows under it.
 
-        A given ``alpha`` is kept. With the eigenvectors U and eigenvalues d of the centred Gram
-        matrix, the share of its own target in the score of row i is
-
-        .. math:: h_i = \frac{w_i}{\sum w} + \sum_j U_{ij}^2 \frac{d_j}{d_j + \alpha}
-
-        and its score without itself is :math:`(s_i - h_i y_i)/(1 - h_i)`.
+        A given ``alpha`` is kept.
         """
-        total, roots = float(self.weights.sum()), np.sqrt(self.weights)[:, None]
-        answers, target_mean = self._centred(targets)
-        eigenvalues, vectors = np.linalg.eigh(self._centred_gram(), UPLO="L")
-        eigenvalues = np.maximum(eigenvalues, 0.0)
-        turned = vectors.T @ answers
-        # In the principal directions of the features the scatter is diagonal.
-        moments = RegressionMoments(
-            total,
-            count,
-            np.zeros(len(eigenvalues)),
-            eigenvalues,
-            target_mean,
-            np.sqrt(eigenvalues)[:, None] * turned,
-            np.square(answers).sum(axis=0),
-        )
-        chosen = (ridge_by_gcv(moments) if isinstance(alpha, str) else ridge(moments, alpha)).alpha
-        shrunk = eigenvalues / (eigenvalues + chosen)
-        scores = target_mean + (vectors @ (shrunk[:, None] * turned)) / roots
-        shares = 1.0 / total + (np.square(vectors) @ shrunk)[:, None] / roots**2
-        return chosen, left_out_scores(scores, targets, shares)
-
-    def _centred_gram(self) -> NDArray[np.float64]:
-        r"""Return :math:`R (I - 1w^\top/W) K (I - w1^\top/W) R`, lower triangle."""
-        lower = np.tril(self.gram)
-        whole = lower + np.tril(self.gram, -1).T
-        shares = self.weights / self.weights.sum()
-        means = whole @ shares
-        centred = whole - means - means[:, None] + shares @ means
-        roots = np.sqrt(self.weights)
-        result: NDArray[np.float64] = roots[:, None] * centred * roots
-        return result
+        whole = np.tril(self.gram) + np.tril(self.gram, -1).T
+        spectrum = GramSpectrum.of(whole, targets, self.weights)
+        chosen = spectrum.chosen(alpha) if isinstance(alpha, str) else alpha
+        return chosen, spectrum.left_out_scores(targets, chosen)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.ridge import ridge, ridge_by_gcv
+from streamchi2.solvers.penalty import CRITERIA, Criterion, Sample
+from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import RegressionMoments
 
 PENALTIES = ("ridge", "lasso", "elastic_net")
@@ -16,8 +15,10 @@ def least_squares(
     moments: RegressionMoments,
     *,
     penalty: str = "ridge",
-    alpha: float | Literal["gcv"] = 1.0,
+    alpha: float | Criterion = 1.0,
     l1_ratio: float = 0.5,
+    count: float | None = None,
+    sample: Sample | None = None,
 ) -> LinearModel:
     """Return the penalised least-squares model of a stream, from its moments alone.
 
@@ -29,10 +30,17 @@ def least_squares(
         What is penalised. ``alpha`` means what it means in scikit-learn's ``Ridge``, ``Lasso`` and
         ``ElasticNet``: against the sum of squared residuals in the first, against half their mean
         in the others.
-    alpha : float or "gcv", default=1.0
-        Strength of the penalty, or the one that minimises generalised cross-validation.
+    alpha : float or {"auto", "gcv", "reml"}, default=1.0
+        Strength of the penalty, or how to choose it: see
+        :func:`~streamchi2.solvers.ridge.tuned_ridge`. Lasso and elastic net know generalised
+        cross-validation alone, which is their "auto".
     l1_ratio : float, default=0.5
         Share of the absolute values in the elastic net; the others ignore it.
+    count : float, optional
+        Number of rows that the weights stand for
+        (:func:`~streamchi2.solvers.penalty.effective_count`); their sum by default.
+    sample : Sample, optional
+        Rows that were learnt, for ridge regression with ``alpha="auto"``.
 
     Examples
     --------
@@ -43,12 +51,24 @@ def least_squares(
     >>> float(least_squares(moments, penalty="lasso", alpha=0.5).coef[0, 0])
     1.5
     """
-    if penalty == "ridge":
-        return ridge_by_gcv(moments) if alpha == "gcv" else ridge(moments, alpha)
     if penalty not in PENALTIES:
-        words = ", ".join(repr(word) for word in PENALTIES)
-        raise ValueError(f"penalty must be one of {words}, got {penalty!r}")
+        raise ValueError(f"penalty must be one of {_listed(PENALTIES)}, got {penalty!r}")
+    if isinstance(alpha, str) and alpha not in CRITERIA:
+        raise ValueError(f"alpha must be a number or one of {_listed(CRITERIA)}, got {alpha!r}")
+    if penalty == "ridge":
+        if isinstance(alpha, str):
+            return tuned_ridge(moments, alpha, count=count, sample=sample)
+        return ridge(moments, alpha)
     share = 1.0 if penalty == "lasso" else l1_ratio
-    if alpha == "gcv":
-        return elastic_net_by_gcv(moments, share)
-    return elastic_net(moments, alpha, share)
+    if not isinstance(alpha, str):
+        return elastic_net(moments, alpha, share)
+    if alpha == "reml":
+        raise ValueError(
+            f"alpha must not be 'reml' with penalty={penalty!r}: restricted likelihood is defined "
+            "for ridge regression only; use 'auto' or 'gcv'"
+        )
+    return elastic_net_by_gcv(moments, share, count=count)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(repr(name) for name in names)

@@ -12,9 +12,10 @@ from streamchi2.solvers.group_lasso import definite, group_scales, scaled
 from streamchi2.solvers.group_path import chosen_by_gcv
 from streamchi2.solvers.least_squares import PENALTIES, least_squares
 from streamchi2.solvers.linear_model import LinearModel
+from streamchi2.solvers.penalty import CRITERIA
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import as_choice, as_positive_float
+from streamchi2.validation import as_choice, as_number_or_choice, as_positive_float
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class PenaltyParams:
     """The parameters of penalised least squares."""
 
     penalty: str = "ridge"
-    alpha: float | str = "gcv"
+    alpha: float | str = "auto"
     l1_ratio: float = 0.5
 
     @classmethod
@@ -33,17 +34,15 @@ class PenaltyParams:
 
         ``grouped`` says whether there are groups of features that a penalty can choose among.
 
-        >>> PenaltyParams.checked("ridge", "gcv", 0.5)
-        PenaltyParams(penalty='ridge', alpha='gcv', l1_ratio=0.5)
+        >>> PenaltyParams.checked("ridge", "auto", 0.5)
+        PenaltyParams(penalty='ridge', alpha='auto', l1_ratio=0.5)
         """
         if penalty == "group_lasso" and not grouped:
             raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
         as_choice(penalty, (*PENALTIES, "group_lasso") if grouped else PENALTIES, name="penalty")
-        if isinstance(alpha, str):
-            if alpha != "gcv":
-                raise ValueError(f"alpha must be a number or 'gcv', got {alpha!r}")
-        elif isinstance(alpha, bool) or alpha != 0:
-            alpha = as_positive_float(alpha, name="alpha")
+        criteria = CRITERIA if penalty == "ridge" else ("auto", "gcv")
+        if isinstance(alpha, str) or isinstance(alpha, bool) or alpha != 0:
+            alpha = as_number_or_choice(alpha, criteria, name="alpha")
         share = as_positive_float(l1_ratio, name="l1_ratio")
         if share > 1.0:
             raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}")
@@ -92,7 +91,10 @@ def solve(problem: RegressionProblem, params: PenaltyParams) -> RegressionSoluti
     """
     if params.penalty != "group_lasso":
         inner = least_squares(
-            problem.moments, penalty=params.penalty, alpha=params.alpha, l1_ratio=params.l1_ratio
+            problem.moments,
+            penalty=params.penalty,
+            alpha=params.alpha,  # type: ignore[arg-type]
+            l1_ratio=params.l1_ratio,
         )
         return RegressionSolution(_on_features(problem, inner, inner.alpha), inner, problem)
     if params.alpha == 0.0:

@@ -1,4 +1,4 @@
-"""Ridge regression from moments: a Cholesky factor for a given penalty, or a penalty by GCV.
+"""Ridge regression from moments: a Cholesky factor for a given penalty, or a tuned penalty.
 
 ``alpha`` means what it means in ``sklearn.linear_model.Ridge``: alpha times the squared norm of the
 coefficients stands against the sum of squared residuals. It is added when solving, never faded.
@@ -6,7 +6,7 @@ coefficients stands against the sum of squared residuals. It is added when solvi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -16,12 +16,15 @@ from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
+from streamchi2.solvers.penalty import (
+    Criterion,
+    Path,
+    Sample,
+    left_out_parts,
+    penalties,
+    sampled_leave_one_out,
+)
 from streamchi2.statistics.target_moments import RegressionMoments
-
-# In units of the largest eigenvalue: below 1e-8 a penalty would fit the rounding of float32.
-_GRID = np.logspace(-8, 3, 45)
-_PERFECT = 1e-10  # residuals, squared and relative, below which a penalty would fit rounding errors
-_MIN_FREEDOM = 1e-4  # share of n that must remain: below, residuals are rounding errors
 
 
 def ridge(moments: RegressionMoments, alpha: float) -> LinearModel:
@@ -38,50 +41,56 @@ def ridge(moments: RegressionMoments, alpha: float) -> LinearModel:
     return linear_model(moments, _coefficients(moments, alpha), alpha)
 
 
-def ridge_by_gcv(moments: RegressionMoments) -> LinearModel:
-    r"""Ridge with the one penalty for all outputs that minimises generalised cross-validation.
+def tuned_ridge(
+    moments: RegressionMoments,
+    criterion: Criterion = "auto",
+    *,
+    count: float | None = None,
+    sample: Sample | None = None,
+) -> LinearModel:
+    r"""Ridge with the one penalty for all outputs that a criterion takes from a grid.
 
-    With d the eigenvalues of H, v' the cross scatter in its eigenvectors and sums over outputs,
-
-    .. math:: \mathrm{GCV}(\lambda) = \frac{n\,\mathrm{RSS}(\lambda)}{(n - \mathrm{df})^2},
-              \quad \mathrm{RSS} = S - \sum v'^2 \frac{d + 2\lambda}{(d + \lambda)^2},
-              \quad \mathrm{df} = 1 + \sum \frac{d}{d + \lambda}
-
-    The minimum is taken on a grid of four penalties a decade, from 1e-8 to 1e3 times the largest
-    eigenvalue: GCV is flat about its minimum, and a grid keeps rounding out of the choice.
-    Penalties that leave less than 1e-4 of n as degrees of freedom are not considered; if none is
-    left, the largest one answers.
+    Parameters
+    ----------
+    moments : RegressionMoments
+        Of features and targets; a flat ``scatter`` is a diagonal.
+    criterion : {"auto", "gcv", "reml"}, default="auto"
+        Generalised cross-validation, restricted maximum likelihood, or "auto": leave-one-out on a
+        sample, and without one generalised cross-validation among the penalties that are not below
+        that of restricted maximum likelihood. See :mod:`~streamchi2.solvers.penalty`.
+    count : float, optional
+        Number of rows that the weights stand for
+        (:func:`~streamchi2.solvers.penalty.effective_count`); that of the moments by default.
+    sample : Sample, optional
+        Some hundred of the rows that were learnt; only "auto" reads them.
 
     Notes
     -----
     No eigenvectors: H is reduced to a tridiagonal T once (4/3 d^3 operations), its eigenvalues give
-    df, and with :math:`x = (T + \lambda)^{-1} b` in O(d t) a penalty,
-    :math:`\mathrm{RSS} = S - b^\top x - \lambda x^\top x`.
-
-    References
-    ----------
-    Golub, Heath and Wahba (1979), doi:10.1080/00401706.1979.10489751.
+    degrees of freedom and determinants, and with :math:`x = (T + \lambda)^{-1} b` in O(d t) a
+    penalty, :math:`\mathrm{RSS} = S - b^\top x - \lambda x^\top x`.
 
     Examples
     --------
     >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> line = np.arange(6.0)[:, None]
     >>> noisy = 2.0 * line + np.array([[0.1], [-0.1], [0.1], [-0.1], [0.1], [-0.1]])
-    >>> ridge_by_gcv(TargetMoments(1, 1).update(line, noisy).summary()).coef.round(2)
+    >>> tuned_ridge(TargetMoments(1, 1).update(line, noisy).summary()).coef.round(2)
     array([[1.98]])
     """
     reduced = _reduced(moments)
-    largest = float(reduced.eigenvalues.max())
-    if largest <= 0.0:  # features that never varied
+    if reduced.eigenvalues.max() <= 0.0:  # features that never varied
         return ridge(moments, 1.0)
-    log_alphas = np.log(_GRID * largest)
-    scores = [reduced.log_gcv(log_alpha) for log_alpha in log_alphas]
-    if not np.isfinite(scores).any():
-        best = float(log_alphas[-1])
-    else:
-        best = float(log_alphas[int(np.argmin(scores))])
-    alpha = float(np.exp(best))
+    path = reduced.path(moments.count if count is None else count)
+    if criterion == "auto" and sample is not None:
+        path = replace(path, left_out=_left_out(reduced, path, moments, sample))
+    alpha = path.chosen(criterion)
     return linear_model(moments, reduced.coefficients(alpha), alpha)
+
+
+def ridge_by_gcv(moments: RegressionMoments) -> LinearModel:
+    """Ridge with the penalty of least generalised cross-validation, weights counted as rows."""
+    return tuned_ridge(moments, "gcv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,33 +101,54 @@ class _Reduced:
     eigenvalues: NDArray[np.float64]  # (d,)
     cross: NDArray[np.float64]  # (d, t), b
     reflectors: tuple[NDArray[np.float64], NDArray[np.float64]] | None
-    weight: float
     total: float  # S, summed over outputs
 
-    def log_gcv(self, log_alpha: float) -> float:
-        alpha = np.exp(log_alpha)
-        freedom = self.weight - 1.0 - float((self.eigenvalues / (self.eigenvalues + alpha)).sum())
-        if freedom <= _MIN_FREEDOM * self.weight:
-            return np.inf
+    def path(self, count: float) -> Path:
+        alphas = penalties(float(self.eigenvalues.max()))
+        errors = np.array([self._errors(alpha) for alpha in alphas])
+        return Path(alphas, errors[:, 0], errors[:, 1], self.eigenvalues, self.total, count)
+
+    def _errors(self, alpha: float) -> tuple[float, float]:
+        """Return the residual sum of squares, and the same with the penalty."""
         try:
-            solved = self._solved(alpha)
+            solved = self.solved(alpha, self.cross)
         except LinAlgError:
-            return np.inf  # alpha is below the rounding errors of the scatter
-        explained = np.vdot(self.cross, solved) + alpha * np.vdot(solved, solved)
-        residual = max(self.total - explained, _PERFECT * self.total)
-        return float(np.log(max(residual, np.finfo(np.float64).tiny)) - 2.0 * np.log(freedom))
+            return np.inf, np.inf  # alpha is below the rounding errors of the scatter
+        objective = self.total - float(np.vdot(self.cross, solved))
+        return objective - alpha * float(np.vdot(solved, solved)), objective
 
     def coefficients(self, alpha: float) -> NDArray[np.float64]:
-        return _reflected(self._solved(alpha), self.reflectors, transposed=False)
+        return _reflected(self.solved(alpha, self.cross), self.reflectors, transposed=False)
 
-    def _solved(self, alpha: float) -> NDArray[np.float64]:
+    def solved(self, alpha: float, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (T + alpha I)^-1 times the columns."""
         if self.reflectors is None:  # T is diagonal
-            divided: NDArray[np.float64] = self.cross / (self.bands[0] + alpha)[:, None]
+            divided: NDArray[np.float64] = columns / (self.bands[0] + alpha)[:, None]
             return divided
         bands = self.bands.copy()
         bands[0] += alpha
-        solved: NDArray[np.float64] = solveh_banded(bands, self.cross, lower=True)
+        solved: NDArray[np.float64] = solveh_banded(bands, columns, lower=True)
         return solved
+
+
+def _left_out(
+    reduced: _Reduced, path: Path, moments: RegressionMoments, sample: Sample
+) -> NDArray[np.float64]:
+    """Return log leave-one-out errors along the path, as the sample has them."""
+    rows = _reflected((sample.features - moments.mean).T, reduced.reflectors, transposed=True)
+    targets = sample.targets - moments.target_mean
+    parts = left_out_parts(sample.weights, moments.weight, path.count)
+    left_out = parts * sample.weights
+    columns = np.hstack([reduced.cross, rows])
+    residuals = np.ones((path.alphas.size, targets.shape[0]))
+    shares = np.zeros_like(residuals)
+    for place in np.flatnonzero(np.isfinite(path.residuals)):
+        solved = reduced.solved(path.alphas[place], columns)
+        coef, turned = np.hsplit(solved, [reduced.cross.shape[1]])
+        residuals[place] = np.square(targets - rows.T @ coef).sum(axis=1)
+        leverages = np.einsum("ij,ij->j", rows, turned)
+        shares[place] = left_out * (1.0 / moments.weight + leverages)
+    return sampled_leave_one_out(path, residuals, shares, sample.importance)
 
 
 def _reduced(moments: RegressionMoments) -> _Reduced:
@@ -126,7 +156,7 @@ def _reduced(moments: RegressionMoments) -> _Reduced:
     if moments.scatter.ndim == 1 or moments.scatter.size == 1:
         eigenvalues = np.maximum(moments.scatter.ravel(), 0.0)
         bands = np.vstack([eigenvalues, np.zeros_like(eigenvalues)])
-        return _Reduced(bands, eigenvalues, moments.cross, None, moments.weight, total)
+        return _Reduced(bands, eigenvalues, moments.cross, None, total)
     width = moments.scatter.shape[0]
     work = int(dsytrd_lwork(width, lower=1)[0])
     with one_blas_thread:
@@ -135,7 +165,7 @@ def _reduced(moments: RegressionMoments) -> _Reduced:
     eigenvalues = np.maximum(eigvalsh_tridiagonal(diagonal, below), 0.0)
     reflectors = (np.asfortranarray(reduced[1:, :-1]), factors)
     cross = _reflected(moments.cross, reflectors, transposed=True)
-    return _Reduced(bands, eigenvalues, cross, reflectors, moments.weight, total)
+    return _Reduced(bands, eigenvalues, cross, reflectors, total)
 
 
 def _reflected(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from references import direct_coordinates_loop
 from scipy import sparse
-from strategies import BAD_ROWS, histogram_rows, landmarks, positive_values, value_arrays
+from strategies import BAD_ROWS, histogram_rows, nodes, positive_values, value_arrays
 
 from streamchi2 import ChebyshevSeries, DirectSeries, LogHistogram, VZSeries
 from streamchi2.series.series import harmonic_mean
@@ -13,13 +13,13 @@ from streamchi2.series.series import harmonic_mean
 EPS = np.finfo(np.float64).eps
 
 some_series = st.one_of(
-    landmarks.map(DirectSeries),
+    nodes.map(DirectSeries),
     st.builds(ChebyshevSeries, st.integers(1, 7), positive_values),
     st.builds(VZSeries, st.sampled_from([1, 3, 5]), st.floats(4.0, 60.0)),
 )
 
 
-@given(landmarks, value_arrays, value_arrays)
+@given(nodes, value_arrays, value_arrays)
 def test_error_of_the_direct_series_is_its_formula(k, x, y):
     series = DirectSeries(k)
     inner = series.coordinates(x).T @ series.coordinates(y)
@@ -30,7 +30,7 @@ def test_error_of_the_direct_series_is_its_formula(k, x, y):
     assert np.all(np.abs(exact - inner - error) <= rounding)
 
 
-@given(landmarks, value_arrays)
+@given(nodes, value_arrays)
 def test_direct_series_is_exact_at_a_landmark(k, y):
     series = DirectSeries(k)
     inner = series.coordinates(np.array(k)).T @ series.coordinates(y)
@@ -38,8 +38,8 @@ def test_direct_series_is_exact_at_a_landmark(k, y):
     assert np.all(np.abs(inner - harmonic_mean(np.array(k)[:, None], y)) <= rounding)
 
 
-@given(landmarks, value_arrays, st.randoms(use_true_random=False))
-def test_order_of_landmarks_does_not_change_the_kernel(k, x, random):
+@given(nodes, value_arrays, st.randoms(use_true_random=False))
+def test_order_of_nodes_does_not_change_the_kernel(k, x, random):
     kernel = [
         coordinates.T @ coordinates
         for coordinates in (
@@ -51,7 +51,7 @@ def test_order_of_landmarks_does_not_change_the_kernel(k, x, random):
     assert np.all(np.abs(kernel[0] - kernel[1]) <= rounding)
 
 
-@given(landmarks, positive_values)
+@given(nodes, positive_values)
 def test_direct_coordinates_equal_the_plain_loop(k, x):
     found = DirectSeries(k).coordinates(np.array([x]))[:, 0]
     assert_allclose(found, direct_coordinates_loop(x, k), rtol=1e-13, atol=1e-300)
@@ -80,7 +80,7 @@ def test_sparse_rows_give_the_coordinates_of_dense_ones(series, rows):
 
 @given(some_series, st.floats(-30, 30), st.floats(-3, 3))
 def test_float32_stays_finite_and_close_over_sixty_decades(series, exponent, offset):
-    # k, s and x may all lie anywhere in [1e-30, 1e30]; offset puts x close to the landmarks too.
+    # k, s and x may all lie anywhere in [1e-30, 1e30]; offset puts x close to the nodes too.
     middle = series.k[0] if isinstance(series, DirectSeries) else 1.0
     values = np.array([0.0, 10.0**exponent, middle * 10.0**offset], dtype=np.float32)
     narrow = series.coordinates(values)
@@ -108,7 +108,7 @@ def test_float32_keeps_the_sign_beside_a_landmark(exponent, steps):
     assert np.sign(second) == np.sign(steps)
 
 
-def test_float32_serves_the_whole_range_of_landmarks():
+def test_float32_serves_the_whole_range_of_nodes():
     values = np.array([0.0, 1e-30, 1.0, 1e30], dtype=np.float32)
     for landmark in (1e-300, 1e-30, 1e30, 1e300):
         assert np.all(np.isfinite(DirectSeries([landmark, 1.0]).coordinates(values)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import landmarks, value_arrays
+from strategies import nodes, value_arrays
 
 from streamchi2 import (
     DirectSeries,
@@ -22,7 +22,7 @@ EPS = np.finfo(np.float64).eps
 
 @st.composite
 def two_landmark_sets(draw):
-    old = draw(landmarks)
+    old = draw(nodes)
     return old, draw(st.permutations(old)), [k * draw(st.floats(0.5, 2.0)) for k in old]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamchi2.solvers.dual_ridge import DualRidge
-from streamchi2.solvers.ridge import ridge, ridge_by_gcv
+from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import TargetMoments
 
 RANDOM = np.random.default_rng(0)
@@ -44,9 +44,10 @@ def test_fading_all_rows_is_raising_the_penalty():
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_the_audit_chooses_the_penalty_of_the_moments(weights):
-    alpha, _ = DualRidge(60).append(ROWS, weights).audit(TARGETS, None)
     moments = TargetMoments(60, 2).update(ROWS, TARGETS, weights=weights).summary()
-    assert alpha == pytest.approx(ridge_by_gcv(moments).alpha, rel=1e-6)
+    for criterion in ("gcv", "reml"):
+        alpha, _ = DualRidge(60).append(ROWS, weights).audit(TARGETS, None, criterion)
+        assert alpha == pytest.approx(tuned_ridge(moments, criterion).alpha, rel=1e-6)
 
 
 def test_left_out_scores_are_those_of_models_without_the_row():

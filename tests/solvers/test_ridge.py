@@ -13,7 +13,7 @@ from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.least_squares import least_squares
 from streamchi2.solvers.linear_model import linear_model
-from streamchi2.solvers.ridge import ridge, ridge_by_gcv
+from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import TargetMoments
 
 
@@ -86,7 +86,7 @@ def test_without_a_penalty_the_solution_of_least_norm_comes_back(alpha):
 @settings(max_examples=30, deadline=None)
 def test_gcv_finds_the_minimum_of_its_definition(seed, noise, width):
     rows, targets = drawn(seed, width=width, noise=noise)
-    model = ridge_by_gcv(moments_of(rows, targets))
+    model = tuned_ridge(moments_of(rows, targets), "gcv")
     largest = np.linalg.norm(rows - rows.mean(axis=0), 2) ** 2
     found = gcv_by_hat_matrix(rows, targets, model.alpha)
     # The minimum of its own grid, up to the rounding of the hat matrix ...
@@ -101,7 +101,7 @@ def test_gcv_finds_the_minimum_of_its_definition(seed, noise, width):
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 8])
 def test_gcv_stays_sensible_with_fewer_rows_than_features(n_rows):
     rows, targets = drawn(3, n_rows=n_rows, width=8)
-    model = ridge_by_gcv(moments_of(rows, targets))
+    model = tuned_ridge(moments_of(rows, targets), "gcv")
     assert np.isfinite(model.coef).all()
     assert model.alpha > 0.0
     inside = np.abs(model.scores(rows) - targets.mean(axis=0))
@@ -114,7 +114,7 @@ def test_pca_then_ridge_folded_back_equals_explicit_projection():
     pairs = leading_eigenpairs(moments.scatter, 3)
     vectors = BlockVectors((pairs.vectors,))
     reduced = moments_of(rows @ pairs.vectors, targets)
-    for alpha in (0.0, 2.0, "gcv"):
+    for alpha in (0.0, 2.0, "auto", "gcv", "reml"):
         explicit = least_squares(reduced, alpha=alpha)
         expected = explicit.scores(rows @ pairs.vectors)
         for values in (None, pairs.values):
@@ -132,7 +132,7 @@ def test_a_perfect_fit_does_not_drive_the_penalty_into_the_rounding_errors():
     rng = np.random.default_rng(0)
     rows, targets = rng.normal(size=(12, 40)), rng.normal(size=(12, 1))
     twice = TargetMoments(40, 1).update(np.repeat(rows, 2, axis=0), np.repeat(targets, 2, axis=0))
-    found = ridge_by_gcv(twice.summary())
+    found = tuned_ridge(twice.summary(), "gcv")
     largest = np.linalg.eigvalsh(twice.summary().scatter)[-1]
     # Residuals fall with the square of alpha; five digits of a fit ask for about 1e-5 of H.
     assert 1e-7 * largest < found.alpha < 1e-4 * largest

@@ -1,0 +1,125 @@
+"""The eigenvectors of a centred Gram matrix: exact leave-one-out for every penalty at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.solvers.penalty import Criterion, Path, effective_count, left_out_parts, log_error
+
+_LEAST_REST = 1e-12  # rounding of one minus a share: a row without any other cannot be left out
+
+
+@dataclass(frozen=True, eq=False)
+class GramSpectrum:
+    r"""Rows, weights and targets of a ridge regression in dual form, along eigenvectors.
+
+    With :math:`R = \mathrm{diag}(\sqrt w)`, :math:`\tilde Z, \tilde Y` deviations from the weighted
+    means and :math:`R \tilde Z \tilde Z^\top R = U\,\mathrm{diag}(d)\,U^\top`.
+
+    Examples
+    --------
+    >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
+    >>> spectrum = GramSpectrum.of(rows @ rows.T, targets, np.ones(3))
+    >>> spectrum.left_out_scores(targets, alpha=1.0)[2].round(12)  # what the other two say
+    array([0.])
+    """
+
+    gram: NDArray[np.float64]  # (n, n), of the deviations, not weighted
+    eigenvalues: NDArray[np.float64]  # (n,), d
+    vectors: NDArray[np.float64]  # (n, n), U
+    turned: NDArray[np.float64]  # (n, t), U' R Y
+    target_mean: NDArray[np.float64]  # (t,)
+    weights: NDArray[np.float64]  # (n,)
+
+    @classmethod
+    def of(
+        cls,
+        gram: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> GramSpectrum:
+        """Return the spectrum for inner products of rows, shape (n, n), in some 10 n^3 operations.
+
+        The rows need not be centred, but far from the origin their inner products lose digits.
+        """
+        shares, roots = weights / weights.sum(), np.sqrt(weights)
+        means = gram @ shares
+        centred = gram - means - means[:, None] + means @ shares
+        target_mean = shares @ targets
+        with one_blas_thread:
+            values, vectors = np.linalg.eigh(roots * centred * roots[:, None])
+        turned = vectors.T @ (roots[:, None] * (targets - target_mean))
+        rounding = (
+            weights.size * np.finfo(np.float64).eps * float((weights * gram.diagonal()).max())
+        )
+        values = np.where(values > rounding, values, 0.0)
+        return cls(centred, values, vectors, turned, target_mean, weights)
+
+    @property
+    def count(self) -> float:
+        """Number of rows that the weights stand for."""
+        return effective_count(float(self.weights.sum()), float(self.weights @ self.weights))
+
+    def chosen(self, criterion: Criterion) -> float:
+        """Return the penalty that the criterion takes; "auto" is leave-one-out."""
+        if self.eigenvalues[-1] <= 0.0:  # features that never varied
+            return 1.0
+        path = self.path()
+        if criterion == "auto":
+            path = replace(path, left_out=self.leave_one_out(path.alphas))
+        return path.chosen(criterion)
+
+    def path(self) -> Path:
+        """Return what the criteria without eigenvectors read."""
+        squares = np.square(self.turned).sum(axis=1)
+        return Path.of_components(self.eigenvalues, squares, float(squares.sum()), self.count)
+
+    def leave_one_out(self, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Return the logarithm of the leave-one-out error for every penalty.
+
+        .. math:: \mathrm{LOO}(\alpha) = \sum_i w_i \left\| \frac{y_i - s_i}{1 - h_i} \right\|^2
+
+        with h the share of its own target in the score s of a row. Costs :math:`n^2 t` operations
+        a penalty.
+
+        References
+        ----------
+        Allen (1974), doi:10.1080/00401706.1974.10489157.
+        """
+        errors, squared = np.empty(alphas.size), np.square(self.vectors)
+        for place, alpha in enumerate(alphas):
+            # From what is left of each component, not from a difference: nothing cancels.
+            rest = alpha / (self.eigenvalues + alpha)
+            residuals = np.square(self.vectors @ (rest[:, None] * self.turned)).sum(axis=1)
+            others = 1.0 - self._shares(squared, alpha)
+            alone = others <= _LEAST_REST
+            errors[place] = np.inf if alone.any() else (residuals / others**2).sum()
+        return log_error(errors, float(np.square(self.turned).sum()))
+
+    def left_out_scores(self, targets: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+        r"""Return the scores :math:`(s_i - h_i y_i)/(1 - h_i)` of rows that were left out."""
+        solved = self.vectors @ (self.turned / (self.eigenvalues + alpha)[:, None])
+        roots = np.sqrt(self.weights)[:, None]
+        # By inner products, not by dividing through the roots: weights may have faded to nothing.
+        scores = self.target_mean + self.gram @ (roots * solved)
+        shares = self._shares(np.square(self.vectors), alpha)[:, None]
+        alone = 1.0 - shares <= _LEAST_REST
+        left_out = (scores - shares * targets) / np.where(alone, 1.0, 1.0 - shares)
+        return np.where(alone, self.target_mean, left_out)
+
+    def _shares(self, squared: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+        r"""Return how much of its own target each row finds in its score, shape (n,).
+
+        .. math:: h_i = \frac{m_i}{w_i} \left( \frac{w_i}{\sum w}
+                  + \sum_j U_{ij}^2 \frac{d_j}{d_j + \alpha} \right)
+
+        where m/w is the part of the row that is left out, see
+        :func:`~streamchi2.solvers.penalty.left_out_parts`.
+        """
+        total = float(self.weights.sum())
+        whole = self.weights / total + squared @ (self.eigenvalues / (self.eigenvalues + alpha))
+        return np.asarray(whole * left_out_parts(self.weights, total, self.count))

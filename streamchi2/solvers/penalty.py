@@ -1,0 +1,230 @@
+r"""How strong a ridge penalty should be: criteria on a grid, and the choice among its penalties.
+
+Generalised cross-validation (GCV) is good where rows are many, but divides by :math:`(n - df)^2`,
+which vanishes with the residuals where rows are about as many as features; rows that are almost
+equal and have equal targets make the quotient small, and it takes almost no penalty at all.
+Restricted maximum likelihood (REML) is more careful, and leave-one-out best, but it needs rows.
+So "auto" is leave-one-out over all rows while they are kept, in
+:mod:`~streamchi2.solvers.gram_spectrum`; then over a sample of them; and from moments alone GCV
+among the penalties that are not below that of REML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Criterion = Literal["auto", "gcv", "reml"]
+CRITERIA: tuple[str, ...] = get_args(Criterion)
+
+# In units of the largest eigenvalue: below 1e-8 a penalty would fit the rounding of float32.
+_GRID = np.logspace(-8, 3, 45)
+_PERFECT = 1e-10  # residuals, squared and relative, below which a penalty would fit rounding errors
+_MIN_FREEDOM = 1e-4  # share of n that must remain: below, residuals are rounding errors
+_LEAST_REST = 1e-6  # one minus the share of a sampled row: below, it may be rounding
+_TIE = 1e-7  # of log scores: what rounding does to them at 1e-8 of the largest eigenvalue
+
+
+def effective_count(weight: float, squares: float) -> float:
+    r"""Return the number of rows that weights of this sum and sum of squares stand for.
+
+    .. math:: n = \max\left(\sum w,\; \frac{(\sum w)^2}{\sum w^2}\right)
+
+    Integer weights are repeated rows; weights below one are not fewer rows, only lighter ones.
+
+    References
+    ----------
+    Kish (1965), Survey sampling, section 11.7, for the second term.
+
+    Examples
+    --------
+    >>> effective_count(6.0, 14.0)  # weights 1, 2 and 3
+    6.0
+    >>> round(effective_count(0.03, 0.0003), 6)  # three weights of 0.01
+    3.0
+    """
+    return max(weight, weight * (weight / squares)) if squares > 0.0 else weight
+
+
+def penalties(largest: float) -> NDArray[np.float64]:
+    """Return the grid: four penalties a decade, from 1e-8 to 1e3 times the largest eigenvalue.
+
+    The criteria are flat about their minimum, and a grid keeps rounding out of the choice. It
+    follows the eigenvalues, so weights that are all multiplied by c multiply the penalty by c.
+    """
+    return _GRID * largest
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    r"""What the criteria read of the ridge models along the grid, sums over outputs.
+
+    ``residuals`` are :math:`\|Y - ZW\|^2`; ``objectives`` are
+    :math:`\|Y - ZW\|^2 + \alpha\|W\|^2`, the minimum that W attains, which equals
+    :math:`S - C^\top(H + \alpha I)^{-1}C`. Infinite where there is no such model.
+    """
+
+    alphas: NDArray[np.float64]  # (a,), ascending
+    residuals: NDArray[np.float64]  # (a,)
+    objectives: NDArray[np.float64]  # (a,)
+    eigenvalues: NDArray[np.float64]  # (p,) of H, zeros may be missing
+    total: float  # S: scatter of the targets
+    count: float  # n, see effective_count
+    left_out: NDArray[np.float64] | None = None  # (a,), log leave-one-out errors where known
+
+    @classmethod
+    def of_components(
+        cls, eigenvalues: NDArray[np.float64], squares: NDArray[np.float64], total: float, n: float
+    ) -> Path:
+        """Return the path from squared targets along every eigenvector, summed over outputs."""
+        alphas = penalties(float(eigenvalues.max(initial=0.0)))
+        rest = alphas[:, None] / (eigenvalues + alphas[:, None])
+        outside = max(total - float(squares.sum()), 0.0)
+        return cls(
+            alphas, rest**2 @ squares + outside, rest @ squares + outside, eigenvalues, total, n
+        )
+
+    def chosen(self, criterion: Criterion) -> float:
+        """Return the penalty that the criterion takes.
+
+        "auto" is leave-one-out where its errors are known, and GCV bounded below by REML elsewhere.
+        """
+        if criterion == "gcv":
+            return least(self.alphas, gcv(self))
+        if criterion == "auto" and self.left_out is not None:
+            return least(self.alphas, self.left_out)
+        by_reml = least(self.alphas, reml(self))
+        if criterion == "reml":
+            return by_reml
+        allowed = self.alphas >= by_reml
+        return least(self.alphas[allowed], gcv(self)[allowed])
+
+
+def gcv(path: Path) -> NDArray[np.float64]:
+    r"""Return the logarithm of generalised cross-validation for every penalty of the path.
+
+    .. math:: \mathrm{GCV}(\alpha) = \frac{n\,\mathrm{RSS}(\alpha)}{(n - \mathrm{df})^2},
+              \qquad \mathrm{df} = 1 + \sum_j \frac{d_j}{d_j + \alpha}
+
+    Infinite where less than 1e-4 of n is left as degrees of freedom.
+
+    References
+    ----------
+    Golub, Heath and Wahba (1979), doi:10.1080/00401706.1979.10489751.
+    """
+    values, alphas = path.eigenvalues, path.alphas[:, None]
+    freedom = path.count - 1.0 - (values / (values + alphas)).sum(axis=1)
+    enough = freedom > _MIN_FREEDOM * path.count
+    freedom = np.where(enough, freedom, 1.0)
+    scores = np.log(path.count) + log_error(path.residuals, path.total) - 2.0 * np.log(freedom)
+    return np.where(enough, scores, np.inf)
+
+
+def reml(path: Path) -> NDArray[np.float64]:
+    r"""Return minus twice the log restricted likelihood, per degree of freedom, for every penalty.
+
+    .. math:: \log\left(S - C^\top(H + \alpha I)^{-1}C\right)
+              + \frac{1}{n - 1}\sum_j \log\left(1 + \frac{d_j}{\alpha}\right)
+
+    up to a constant, for Gaussian coefficients of variance :math:`\sigma^2/\alpha` and noise of
+    variance :math:`\sigma^2`, which is profiled out, one for all outputs.
+
+    References
+    ----------
+    Patterson and Thompson (1971), doi:10.1093/biomet/58.3.545.
+    """
+    if path.count <= 1.0:
+        return np.full(path.alphas.size, np.inf)
+    complexity = np.log1p(path.eigenvalues / path.alphas[:, None]).sum(axis=1)
+    scores: NDArray[np.float64] = complexity / (path.count - 1.0)
+    return scores + log_error(path.objectives, path.total)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some of the rows that were learnt, in the coordinates of the moments."""
+
+    features: NDArray[np.float64]  # (m, d)
+    targets: NDArray[np.float64]  # (m, t)
+    weights: NDArray[np.float64]  # (m,), with which each row is in the moments now
+    importance: NDArray[np.float64]  # (m,), how much of the stream each row stands for
+
+
+def sampled_leave_one_out(
+    path: Path,
+    residuals: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    importance: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    r"""Return the logarithm of the leave-one-out error for every penalty, from a sample of rows.
+
+    .. math:: \mathrm{LOO}(\alpha) \approx \mathrm{RSS}(\alpha)
+              \frac{\sum_i v_i r_i^2 / (1 - h_i)^2}{\sum_i v_i r_i^2}
+
+    The sample only says by how much errors grow when a row is left out, the residuals are those of
+    all rows: a ratio estimator, for which some hundred rows are enough. Infinite where some row
+    decides its own score up to 1e-6.
+
+    Parameters
+    ----------
+    path : Path
+        Of all rows.
+    residuals, shares : ndarray, shape (a, m)
+        Squared residuals of the sampled rows, summed over outputs, and the share h of their own
+        target in their score.
+    importance : ndarray, shape (m,)
+        How much of the stream each row stands for, v.
+
+    References
+    ----------
+    Cochran (1977), Sampling techniques, chapter 6.
+
+    Examples
+    --------
+    >>> path = Path.of_components(np.ones(1), np.ones(1), 1.0, 5.0)
+    >>> residuals, shares = np.outer(path.residuals, [1.0, 3.0]), np.full((45, 2), 0.5)
+    >>> errors = np.exp(sampled_leave_one_out(path, residuals, shares, np.ones(2)))
+    >>> np.allclose(errors, path.residuals / 0.5**2)
+    True
+    """
+    alone = 1.0 - shares <= _LEAST_REST
+    rest = np.where(alone, 1.0, 1.0 - shares)
+    inside, outside = residuals @ importance, (residuals / rest**2) @ importance
+    # Where the fit is perfect up to rounding, both floors cancel and the sample answers alone.
+    total = float(inside[-1])
+    grown = log_error(outside, total) - log_error(inside, total)
+    errors = log_error(path.residuals, path.total) + grown
+    return np.where(alone.any(axis=1), np.inf, errors)
+
+
+def left_out_parts(weights: NDArray[np.float64], total: float, count: float) -> NDArray[np.float64]:
+    """Return which part of each row is left out when it is its turn.
+
+    One copy of it where weights are numbers of copies, all of it where it is lighter than that or
+    where the weights ``total`` less than the rows they stand for.
+    """
+    if count > total:
+        return np.ones(weights.size)
+    return np.asarray(1.0 / np.maximum(weights, 1.0))
+
+
+def log_error(errors: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return the logarithm of squared errors, those that are rounding beside the total alike."""
+    floor = max(_PERFECT * total, np.finfo(np.float64).tiny)
+    logarithms: NDArray[np.float64] = np.log(np.maximum(errors, floor))
+    return logarithms
+
+
+def least(alphas: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    """Return the penalty of least score: the largest of those that differ by rounding alone.
+
+    >>> least(np.array([0.1, 1.0, 10.0, 100.0]), np.array([0.5, 0.0, 1e-15, 0.5]))
+    10.0
+    >>> least(np.array([0.1, 1.0]), np.array([np.inf, np.inf]))
+    1.0
+    """
+    best = scores.min()
+    return float(alphas[scores <= best + _TIE][-1])
