@@ -38,7 +38,7 @@ from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.targets import ClassTargets, has_target
 from streamchi2.stream import Reading
-from streamchi2.validation import Floats
+from streamchi2.validation import Floats, positions_of_labels
 
 NumberOfComponents = float | tuple[float | None, ...] | None
 
@@ -294,7 +294,7 @@ class DualRegression:
         targets = targets[known]
         if not isinstance(reading.targets, ClassTargets):
             return cls(ridge, targets, None)
-        codes = np.searchsorted(reading.targets.labels, targets["label"])
+        codes = positions_of_labels(targets["label"], reading.targets.labels)
         one_hot = np.zeros((codes.size, reading.targets.labels.size))  # never classes x classes
         one_hot[np.arange(codes.size), codes] = 1.0
         return cls(ridge, one_hot, codes)
@@ -376,7 +376,7 @@ class SampleCalibrator(Calibrator):
         rows = sample.rows
         features = rows if self._feature_map is None else self._feature_map.transform(rows)
         features = found.problem.coordinates(features.astype(np.float64, copy=False))
-        codes = np.searchsorted(self._classes, sample.targets)
+        codes = positions_of_labels(sample.targets, self._classes)
         one_hot = np.zeros((codes.size, self._classes.size))
         one_hot[np.arange(codes.size), codes] = 1.0
         shares = own_shares(found.inner, found.problem.moments, features, exact=self._exact)

@@ -36,7 +36,7 @@ from streamchi2.state import Int, Kind, Maybe, Object, Param, Saved, TupleOf, re
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
 from streamchi2.statistics.targets import ClassTargets, NumericTargets
 from streamchi2.stream import Reading, Stream
-from streamchi2.validation import Floats, as_choice, as_positive_int, as_weights
+from streamchi2.validation import Floats, as_choice, as_positive_int, as_seed, as_weights
 
 _FEWEST_BUCKETS = 1024
 _WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
@@ -67,7 +67,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         self._reader = DictReader()
         self._row_features = RowFeatures()
         # Without a seed every object draws its own, once, so that its features belong together.
-        self._seed = secrets.randbits(31) if self.seed is None else self.seed
+        self._seed: Any = secrets.randbits(31) if self.seed is None else self.seed
 
     def _more_tags(self) -> set[str]:
         return {base.tags.POSITIVE_INPUT}
@@ -95,8 +95,8 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             n_buckets = n_components if BASES[params["basis"]].sizes_itself else n_buckets
         params["n_buckets"] = as_positive_int(n_buckets, name="n_buckets")
         params["landmarks"] = self._given_landmarks()
-        seed = as_positive_int(self._seed, name="seed", minimum=0)
-        return map_params(params, NAMED_WIDTH, seed)
+        self._seed = as_seed(self._seed)
+        return map_params(params, NAMED_WIDTH, self._seed)
 
     def _given_landmarks(self) -> Any:
         """Return landmarks, given as dicts, as rows of the columns that their keys have."""

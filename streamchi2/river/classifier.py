@@ -17,7 +17,7 @@ from streamchi2.state import require
 from streamchi2.statistics.row_buffer import Block
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
-from streamchi2.validation import Floats, as_positive_float
+from streamchi2.validation import Floats, as_label, as_positive_float
 
 
 class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
@@ -160,14 +160,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         return ClassTargets()
 
     def _checked_target(self, y: Any) -> Any:
-        label = y.item() if isinstance(y, np.generic) else y
-        if isinstance(label, str | bool):
-            return label
-        if isinstance(label, int) and -(2**63) <= label < 2**63:
-            return label
-        if isinstance(label, float) and np.isfinite(label):
-            return label
-        raise TypeError(f"y must be a text, a boolean or a finite number, got {y!r}")
+        return as_label(y)
 
     def _known_targets(self, stream: Stream, targets: Sequence[Any]) -> ClassTargets:
         known = stream.targets

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Mapping
 from functools import lru_cache
 from math import isnan
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray

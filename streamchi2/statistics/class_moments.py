@@ -17,7 +17,7 @@ from streamchi2.state import Array, Kind, Labels, Object, Saved, require, same_s
 from streamchi2.statistics.centred_block import CentredBlock, centred_block, unit_weights
 from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
+from streamchi2.validation import Floats, positions_of_labels, union_of_labels
 
 _BLOCK_ROWS = 2048  # as in the moments of the features
 _ROUNDING = 1e-6  # of sums that were taken in another order
@@ -77,10 +77,9 @@ class ClassMoments(Saved):
 
     def announce(self, labels: NDArray[Any]) -> Self:
         """Make the classes among ``labels`` known; those known already are unaffected."""
-        # An empty float or int array must not decide the dtype of the labels.
-        known = np.unique(labels) if not self.classes.size else np.union1d(self.classes, labels)
+        known = union_of_labels(self.classes, labels)
         if known.size > self.classes.size:
-            places = np.searchsorted(known, self.classes)
+            places = positions_of_labels(self.classes, known)
             weights, means = np.zeros(known.size), np.zeros((known.size, self.features.n_features))
             weights[places], means[places] = self.class_weights, self.class_means
             self.class_weights, self.class_means = weights, means
@@ -121,7 +120,7 @@ class ClassMoments(Saved):
                 )
         if other.classes.size:
             self.announce(other.classes)
-            places = np.searchsorted(self.classes, other.classes)
+            places = positions_of_labels(other.classes, self.classes)
             self._pool(places, other.class_weights, other.class_means)
             self.features.merge(other.features)
         return self
@@ -171,7 +170,7 @@ class ClassMoments(Saved):
         # A class without weight has sums of zero too, and is not pooled.
         means /= np.where(weight_of > 0.0, weight_of, 1.0)[:, None]
         means += block.mean
-        self._pool(np.searchsorted(self.classes, present), weight_of, means)
+        self._pool(positions_of_labels(present, self.classes), weight_of, means)
 
     def _pool(
         self,

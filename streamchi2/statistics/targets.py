@@ -14,7 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Bool, Int, Kind, Labels, SavedValue, require
-from streamchi2.validation import as_declared_classes, refuse_other_kind, refuse_unknown
+from streamchi2.validation import (
+    as_declared_classes,
+    refuse_other_kind,
+    refuse_unknown,
+    union_of_labels,
+)
 
 
 def _no_labels() -> NDArray[Any]:
@@ -67,12 +72,15 @@ class ClassTargets(SavedValue):
             return known
         if labels.size == 1 and known.labels.size and np.isin(labels, known.labels).all():
             return known
-        return type(self)(_union(known.labels, labels))
+        return type(self)(union_of_labels(known.labels, labels))
 
     def merged(self, other: Any) -> Self:
         """Return what two streams know together, or refuse."""
         self._check_kind(other)
-        together = _union(self.labels, other.labels)
+        try:
+            together = union_of_labels(self.labels, other.labels)
+        except ValueError as error:
+            raise StateMismatchError(f"classes must agree to merge: {error}") from error
         for side in (self, other):
             if side.complete and not np.array_equal(side.labels, together):
                 raise StateMismatchError(
@@ -195,11 +203,3 @@ def has_target(targets: NDArray[Any] | None, n_rows: int) -> NDArray[np.bool_]:
         return given
     numbers: NDArray[np.float64] = targets
     return np.isfinite(numbers[:, 0])
-
-
-def _union(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    # An empty array must not decide the dtype of the labels.
-    if not left.size or not right.size:
-        return np.unique(right if right.size else left)
-    union: NDArray[Any] = np.union1d(left, right)
-    return union

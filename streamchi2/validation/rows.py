@@ -27,7 +27,7 @@ Rows: TypeAlias = Floats | sparse.csr_array
 
 _NUMBER_KINDS = "biuf"
 _ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
-_MAX_WEIGHT = 1e200  # times the growth of an epoch, summed over 1e30 values: still finite
+_MAX_WEIGHT = 1e140  # squares, times the growth of an epoch, summed: still finite
 _MIN_WEIGHT = 1e-150  # whose square is a normal float64: sums of weights may be divided by
 
 
