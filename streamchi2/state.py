@@ -2,8 +2,8 @@
 
 A class that can be saved lists its fields in ``STATE`` and checks its invariants in ``validate``.
 Fields are read from JSON and arrays that a stranger may have written, so every kind says exactly
-what it accepts, and refuses with the path, as in ``stream.statistics.labelled.weight``. Nothing in a
-file is imported or called: a class is looked up among those that the field allows.
+what it accepts, and refuses with the path, as in ``stream.statistics.labelled.weight``. Nothing in
+a file is imported or called: a class is looked up among those that the field allows.
 
 A general codec (msgspec, say) was considered: nearly all fields here are arrays (packed triangles,
 canonical CSR rows, labels), for which it would need as many hooks as there are kinds below.
@@ -167,8 +167,8 @@ class Object:
         if kind not in self.classes:
             names = ", ".join(known.saved_name() for known in self.classes)
             raise TypeError(
-                f"a {kind.__name__} of {kind.__module__} cannot be saved here, only one of {names}; "
-                "pickle may do"
+                f"a {kind.__name__} of {kind.__module__} cannot be saved here, only one of "
+                f"{names}; pickle may do"
             )
         with value.standing_still():
             found = dump_fields(value.get_state(), value.STATE, archive)

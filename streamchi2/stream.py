@@ -257,7 +257,7 @@ class Stream(Saved):
             self.learn_block(pending)
 
     def pending_features(self, start: int) -> Floats:
-        """Return the features of the pending rows from a position on, kept until they are learnt."""
+        """Return the features of the pending rows from a position on."""
         pending = self.buffer.pending
         assert pending is not None
         assert self.feature_map is not None
@@ -476,7 +476,8 @@ class Stream(Saved):
             sample = statistics.sample
             if sample is not None and sample.targets is not None:
                 self.targets.check_known(sample.targets)
-                require(sample.rows.shape[1] == self.n_features, "sampled rows of another width")
+                width = 0 if sample.rows is None else sample.rows.shape[1]
+                require(width == self.n_features, "sampled rows of another width")
         for block in statistics.kept:
             if self.targets is not None:
                 self.targets.check_block(block.targets, block.n_rows)
@@ -636,7 +637,7 @@ class Reading:
                 statistics = stream._new_statistics(features.shape[1], feature_map)
             return _learn(statistics, pending, features, feature_map)
 
-    def gram(self) -> tuple[Floats, NDArray[np.float64]]:
+    def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the features of all rows, which must be kept, and their shifted Gram matrix."""
         statistics = self.statistics
         planned = self._adaptive is None or self._adaptive.feature_map is not None

@@ -1,7 +1,7 @@
 """The additive basis: the coordinates of the series themselves, without the exponential.
 
-The paper's Chi2 row. Inner products of features tend to the additive chi2 kernel: linear in cost and
-in model, and the right tool where the exponential brings little, as on sparse, wide text.
+The paper's Chi2 row. Inner products of features tend to the additive chi2 kernel: linear in
+cost and in model, and the right tool where the exponential brings little, as on sparse, wide text.
 """
 
 from __future__ import annotations

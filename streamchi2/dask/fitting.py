@@ -104,8 +104,7 @@ def fit(
         if not result.__sklearn_is_fitted__():
             raise ValueError("X must hold at least one row, got none")
     with deferred_interrupts():
-        vars(estimator).clear()
-        vars(estimator).update(vars(result))
+        estimator._stream = result._stream
     return estimator
 
 

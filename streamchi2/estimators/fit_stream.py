@@ -85,8 +85,8 @@ class FitStream:
         checkpoint_every : int, default=100_000
             Rows between two checkpoints.
         verbose : int, default=1
-            0 shows nothing; otherwise a progress bar is shown in a terminal or a notebook if tqdm is
-            installed (the extra ``progress``).
+            0 shows nothing; otherwise a progress bar is shown in a terminal or a notebook if tqdm
+            is installed (the extra ``progress``).
         callback : callable, optional
             Called as callback(n_done, n_rows) after each batch; n_rows is None where it is unknown.
             What it raises ends the run; what has been learnt stays.

@@ -43,7 +43,8 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
         Coordinates per value. "auto" takes as few as keep the error of the direct series below a
         third of that of the random features on the first rows; 5 for the other series. Should
         they not suffice for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
-    basis : {"orthogonal", "gaussian", "cosine", "subspace", "landmarks", "additive"}, default="orthogonal"
+    basis : str, default="orthogonal"
+        One of "orthogonal", "gaussian", "cosine", "subspace", "landmarks" and "additive".
         Which frequencies: orthogonal ones without a stored matrix; independent ones, as pairs
         of cosine and sine; or the paper's cosines with random shifts. "subspace" frequencies are
         orthogonal and point where the first D rows vary (at most 1024 are kept until then), more

@@ -148,8 +148,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
                 f"X must have {found.variance.size} columns, one a component, got shape "
                 f"{scores.shape}"
             )
-        rows: Floats = scores @ found.pairs.vectors.T + found.mean
-        return rows.astype(scores.dtype, copy=False)
+        rows = scores @ found.pairs.vectors.T + found.mean
+        return np.asarray(rows, dtype=scores.dtype)
 
     @property
     def components_(self) -> NDArray[np.float64]:

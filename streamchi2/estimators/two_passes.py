@@ -98,7 +98,7 @@ def needs_two_passes(estimator: Any, memory_budget: Any) -> bool:
             f"memory_budget must hold a scatter of {n_bytes} bytes unless n_pca is given, got "
             f"{budget:.0f}"
         )
-    return n_bytes > budget
+    return bool(n_bytes > budget)
 
 
 def first_of_two(estimator: Any) -> Any:
@@ -112,7 +112,8 @@ def first_of_two(estimator: Any) -> Any:
 
 def map_for_second_pass(first: Any) -> AdaptiveFeatureMap:
     """Return the map of the second pass, from what the first has found; it does not change."""
-    found, adaptive = first._components(), first._reading.inputs.copy()
+    found = first._components()
+    adaptive: AdaptiveFeatureMap = first._reading.inputs.copy()
     adaptive.projection = Projection(found.vectors.blocks, found.mean, found.variance_shares)
     adaptive.frozen = True
     return adaptive

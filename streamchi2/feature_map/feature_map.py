@@ -199,7 +199,7 @@ class Projection(SavedValue):
         return tuple(block.shape[1] for block in self.blocks)
 
     def project(self, features: Floats) -> Floats:
-        r"""Return :math:`U^\top (z - m)` in the precision of the features, which are overwritten."""
+        r"""Return :math:`U^\top (z - m)` in the features' precision; they are overwritten."""
         features -= self.mean.astype(features.dtype)
         projected = np.empty((features.shape[0], sum(self.sizes)), dtype=features.dtype)
         vectors = self.vectors

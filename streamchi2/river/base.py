@@ -393,14 +393,9 @@ class NamedStreamModel(NamedStreamEstimator):
                 stream.learn_pending()
                 if alarm is not None:
                     stream.reestimate()
-                    alarm = DriftEvent(alarm, n_rows, self.drift_memory)
-                    self._events = (*self._events, alarm)
-                    _log.info(
-                        "change at row %d: the past counts %g from row %d on",
-                        alarm.found_at,
-                        alarm.memory,
-                        alarm.acted_at,
-                    )
+                    event = DriftEvent(alarm, n_rows, self.drift_memory)
+                    self._events = (*self._events, event)
+                    _log.info("change found: %s", event)
                 self._detector = detector
             except BaseException:
                 if stream.buffer.n_pending and stream.n_rows == n_rows:

@@ -30,8 +30,8 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
 
     Labels may appear at any time; one that came after the last solution has probability zero until
-    the next. Probabilities are a softmax of the scores, its inverse temperature fitted to scores of rows
-    that were left out.
+    the next. Probabilities are a softmax of the scores, its inverse temperature fitted to scores of
+    rows that were left out.
 
     Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same model, bit for
     bit; merging shards equals one pass; a refused call leaves no trace; reading changes nothing.

@@ -45,11 +45,12 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         Coordinates per value, or "auto": as many as the first rows need. Should they not suffice
         for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
     basis
-        Which frequencies: "orthogonal", "gaussian" or "cosine"; or features that know the data,
-        "subspace" and "landmarks", as in :class:`streamchi2.ExpChi2Sampler`. These are planned on
-        the first D and 2D rows; "additive" keeps the coordinates themselves. Until then the rows there are serve, and features change at rows
-        1, 4, 16, 64, ...: a model that follows in a pipeline has to begin again at each of these,
-        while the classifier and the regressor learn the kept rows again.
+        Which frequencies: "orthogonal", "gaussian" or "cosine"; features that know the data,
+        "subspace" and "landmarks", planned on the first D and 2D rows, as in
+        :class:`streamchi2.ExpChi2Sampler`; or "additive", the coordinates themselves. Until a map
+        is planned, maps of the first 1, 4, 16, ... rows serve, and features change at these rows: a
+        model that follows in a pipeline has to begin again at each of them, while the classifier
+        and the regressor learn the kept rows again.
     landmarks
         Rows to use with ``basis="landmarks"``, a list of dicts, in place of drawn ones.
     n_buckets

@@ -41,8 +41,7 @@ class PenaltyParams:
             raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
         as_choice(penalty, (*PENALTIES, "group_lasso") if grouped else PENALTIES, name="penalty")
         criteria = CRITERIA if penalty == "ridge" else ("auto", "gcv")
-        if isinstance(alpha, str) or isinstance(alpha, bool) or alpha != 0:
-            alpha = as_number_or_choice(alpha, criteria, name="alpha")
+        alpha = as_number_or_choice(alpha, criteria, name="alpha", zero=True)
         share = as_positive_float(l1_ratio, name="l1_ratio")
         if share > 1.0:
             raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}")

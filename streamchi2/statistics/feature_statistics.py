@@ -70,12 +70,12 @@ class FeatureStatistics(Saved):
     """Moments of features and targets, and a sample of rows for calibration.
 
     Rows with a target enter the regression, rows without one only the covariance of the features,
-    from which principal components are taken. While rows are fewer than ``dual_rows`` their features
-    are kept as they are, so that a model can be solved in dual form; then they become moments, by
-    the same blocks in the same order as if they had been moments from the start.
+    from which principal components are taken. While rows are fewer than ``dual_rows`` their
+    features are kept as they are, so that a model can be solved in dual form; then they become
+    moments, by the same blocks in the same order as if they had been moments from the start.
 
-    Laws: merging equals having seen both streams; an empty side changes nothing; keeping rows
-    first changes no bit of the moments.
+    Laws: merging equals having seen both streams; an empty side changes nothing; without a
+    half-life, keeping rows first changes no bit of the moments.
 
     Parameters
     ----------

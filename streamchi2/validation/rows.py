@@ -64,7 +64,7 @@ def as_estimator_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     return _estimator_floats(estimator, X, reset=reset, negative=False, accept_sparse=True)
 
 
-class _Recorder(BaseEstimator):
+class _Recorder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Lets scikit-learn find out which columns a batch has."""
 
 
