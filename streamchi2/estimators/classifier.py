@@ -61,7 +61,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     calibrate : "quantile" or None, default=None
         Shift the scores of each class so that equally many rows exceed them in proportion to its
         size: scores of many classes are not comparable otherwise.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt
         As in :class:`ExpChi2Sampler`.
     half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
@@ -117,6 +117,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str | None = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -137,6 +138,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
             basis=basis,
             landmarks=landmarks,
             n_buckets=n_buckets,
+            normalize=normalize,
             adapt=adapt,
             half_life=half_life,
             dtype=dtype,

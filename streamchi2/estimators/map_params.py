@@ -9,6 +9,7 @@ from typing import Any
 from streamchi2.bases import LandmarkRows
 from streamchi2.feature_map import BlockParams, MapParams
 from streamchi2.feature_map.feature_map import read
+from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import block_seed
 from streamchi2.solvers.principal import check_n_pca
 from streamchi2.validation import as_positive_int
@@ -24,8 +25,9 @@ _OF_BLOCK = (
     "adapt",
     "half_life",
     "dtype",
+    "normalize",
 )
-_SHARED = ("adapt", "half_life", "dtype")  # by all descriptors
+_SHARED = ("adapt", "half_life", "dtype", "normalize")  # by all descriptors
 
 
 def map_params(
@@ -53,7 +55,7 @@ def map_params(
     own = {name: params[name] for name in _OF_BLOCK}
     if columns is None:
         before = None if known is None else known.blocks[0].landmarks
-        landmarks = _landmarks(params["landmarks"], before)
+        landmarks = _landmarks(params["landmarks"], before, params["normalize"])
         return MapParams.of_one(BlockParams(n_features, **own, seed=seed, landmarks=landmarks))
     names = tuple(columns)
     sizes = divided(params["n_components"], names, name="n_components")
@@ -72,10 +74,13 @@ def map_params(
     return MapParams(n_features, names, tuple(columns.values()), tuple(blocks))
 
 
-def _landmarks(given: Any, known: LandmarkRows | None) -> LandmarkRows | None:
-    if given is None:
-        return None
-    return known if known is not None and known.is_read_from(given) else LandmarkRows.read(given)
+def _landmarks(
+    given: Any, known: LandmarkRows | None, normalize: str | None
+) -> LandmarkRows | None:
+    if given is None or (known is not None and known.is_read_from(given)):
+        return known if given is not None else None
+    found = LandmarkRows.read(given)
+    return found if normalize is None else LandmarkRows(l1_normalized(found.rows), given)
 
 
 def _parts_of_landmarks(
@@ -96,7 +101,10 @@ def _parts_of_landmarks(
         raise ValueError(
             f"landmarks must have as many columns as X, got {whole.width} and {n_features}"
         )
-    return [LandmarkRows(read(whole.rows, own), given) for own in columns.values()]
+    parts = [read(whole.rows, own) for own in columns.values()]
+    if params["normalize"] is not None:
+        parts = [l1_normalized(part) for part in parts]
+    return [LandmarkRows(part, given) for part in parts]
 
 
 def landmarks_differ(mine: Any, theirs: Any) -> bool:

@@ -33,7 +33,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
     n_pca : int, float in (0, 1) or None, default=256
         Number of principal components that come out, or the share of variance they must hold;
         None keeps all D.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt
         As in :class:`ExpChi2Sampler`.
     half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades the covariance.
@@ -80,6 +80,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str | None = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -96,6 +97,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
         self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
+        self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

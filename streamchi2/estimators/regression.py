@@ -39,6 +39,7 @@ class MapRegression(TwoPasses, ComponentsEstimator):
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str | None = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -58,6 +59,7 @@ class MapRegression(TwoPasses, ComponentsEstimator):
         self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
+        self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

@@ -42,7 +42,7 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
         What is penalised.
     l1_ratio : float, default=0.5
         Share of absolute values in the elastic net.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt
         As in :class:`ExpChi2Sampler`.
     half_life, dtype, n_jobs, random_state
         As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.

@@ -60,6 +60,9 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
     n_buckets : int, None or "auto", default="auto"
         Inputs into which wide rows are folded by signed hashing. "auto" folds when there would be
         more than 16384 coordinates, None never.
+    normalize : {None, "l1"}, default=None
+        "l1" divides every row by its sum before anything else, landmarks included; rows of zeros
+        stay as they are. With descriptors each is divided by its own sum.
     adapt : bool, default=True
         Whether k follows the stream after the first 64 rows.
     half_life : float or None, default=None
@@ -126,6 +129,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str | None = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -140,6 +144,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
         self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
+        self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from streamchi2.bases import FIRST_ROWS
 from streamchi2.errors import PrecisionWarning, StateMismatchError
 from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, Projection, read
+from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import BlockParams, MapParams
 from streamchi2.feature_map.planning import planned_block, series_kernel_error
 from streamchi2.feature_map.sampled_error import SampledError
@@ -148,11 +149,24 @@ class AdaptiveBlock(Saved):
 
     def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> MapBlock:
         """Absorb rows of positive weight and return the block under which they are learnt."""
+        rows = self._normalized(rows)
         self.histogram.absorb(rows, weights)
         self.sample.absorb(rows, weights)
         if self.block is None:
             self.block = planned_block(self.params, rows, weights, self.histogram)
         return self.block
+
+    def _normalized(self, rows: Rows) -> Rows:
+        return rows if self.params.normalize is None else l1_normalized(rows)
+
+    def provisional(self, rows: Rows, weights: NDArray[np.float64] | None) -> MapBlock:
+        """Return a block planned on a few rows alone, quickly; nothing changes."""
+        params, rows = self.params, self._normalized(rows)
+        if params.n_terms == "auto":
+            params = replace(params, n_terms=_PROVISIONAL_TERMS)
+        histogram = LogHistogram()
+        histogram.absorb(rows, weights)
+        return planned_block(params, rows, weights, histogram)
 
     def reestimate(self) -> None:
         """Fit the series again, if it is to adapt and that pays."""
@@ -370,15 +384,8 @@ class AdaptiveFeatureMap(Saved):
 
     def provisional(self, rows: Rows, weights: NDArray[np.float64] | None) -> FeatureMap:
         """Return a map planned on a few rows alone, quickly; nothing changes."""
-        blocks = []
-        for part, own in self._parts_of(rows):
-            params = part.params
-            if params.n_terms == "auto":
-                params = replace(params, n_terms=_PROVISIONAL_TERMS)
-            histogram = LogHistogram()
-            histogram.absorb(own, weights)
-            blocks.append(planned_block(params, own, weights, histogram))
-        return FeatureMap(tuple(blocks), self.params.columns)
+        blocks = tuple(part.provisional(own, weights) for part, own in self._parts_of(rows))
+        return FeatureMap(blocks, self.params.columns)
 
     def adapt(self, position: int) -> None:
         """Fit every series again where the position is due and it pays."""
@@ -449,6 +456,8 @@ def check_planned(params: BlockParams, block: MapBlock) -> None:
     kinds = params.basis_class.planned_classes()
     require(isinstance(basis, kinds), "the basis must be of the kind of the parameters")
     require(block.dtype == params.dtype, "the map must have the dtype of the parameters")
+    same = block.normalize == params.normalize
+    require(same, "the map must normalize as the parameters say")
     require(basis.dof == params.dof, "the map must have the dof of the parameters")
     basis.check_planned(params.n_components, params.seed, params.landmarks)
     landmarks = getattr(basis, "landmarks", None)

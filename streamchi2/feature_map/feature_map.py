@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, BoundBasis, HashBuckets
+from streamchi2.feature_map.normalization import NORMALIZATIONS, l1_normalized
 from streamchi2.runtime.threads import for_each_block
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.solvers.block_vectors import BlockVectors
@@ -50,6 +51,8 @@ class MapBlock(SavedValue):
         Folds the coordinates of wide or open-ended rows; None keeps every one of them.
     dtype : str, default="float32"
         "float32" or "float64", of the work and of the features.
+    normalize : {None, "l1"}, default=None
+        Whether rows are divided by their sums first.
 
     Examples
     --------
@@ -67,12 +70,14 @@ class MapBlock(SavedValue):
         "basis": Object(tuple(BASES.values())),
         "buckets": Maybe(Object((HashBuckets,))),
         "dtype": Param(),
+        "normalize": Param(),
     }
 
     series: RotatedSeries
     basis: Basis
     buckets: HashBuckets | None = None
     dtype: str = "float32"
+    normalize: str | None = None
 
     @property
     def n_components(self) -> int:
@@ -104,7 +109,7 @@ class MapBlock(SavedValue):
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
-            block = _within(rows[start:stop], dtype)
+            block = _within(self.normalized(rows[start:stop]), dtype)
             bound.features(self.inputs(block), features[start:stop])
 
         for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows)
@@ -125,6 +130,8 @@ class MapBlock(SavedValue):
         buckets, signs : ndarray, shape (n_values, n_terms)
             From :meth:`streamchi2.bases.HashBuckets.assign`.
         """
+        if self.normalize is not None and values.size:
+            values = self.normalized(values[None, :])[0]
         coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
         inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
         # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
@@ -133,6 +140,10 @@ class MapBlock(SavedValue):
         self._bound.features(inputs, features)
         row: Floats = features[0]
         return row
+
+    def normalized(self, rows: Rows) -> Rows:
+        """Return rows as the series sees them."""
+        return rows if self.normalize is None else l1_normalized(rows)
 
     def coordinates(self, rows: Rows) -> NDArray[np.float64]:
         """Return what reaches the basis, in double precision whatever the dtype.
@@ -166,6 +177,7 @@ class MapBlock(SavedValue):
 
     def validate(self) -> None:
         """Require a basis as wide as the buckets that fill it."""
+        require(self.normalize in NORMALIZATIONS, "normalize must be null or 'l1'")
         if self.buckets is not None:
             require(self.buckets.n_buckets == self.basis.n_inputs, "buckets must fill the basis")
 

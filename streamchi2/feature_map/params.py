@@ -9,6 +9,7 @@ import numpy as np
 
 from streamchi2.bases import BASES, Basis, HashBuckets, LandmarkRows
 from streamchi2.errors import StateMismatchError
+from streamchi2.feature_map.normalization import NORMALIZATIONS
 from streamchi2.hashing import mixed_bits
 from streamchi2.series import SERIES, Series
 from streamchi2.state import Columns, Int, Kind, Maybe, Object, Param, SavedValue, TupleOf, require
@@ -38,6 +39,7 @@ class BlockParams(SavedValue):
         "seed": Int(),
         "dtype": Param(),
         "landmarks": Maybe(Object((LandmarkRows,))),
+        "normalize": Param(),
     }
 
     n_features: int
@@ -52,9 +54,12 @@ class BlockParams(SavedValue):
     half_life: float | None
     seed: int
     dtype: str
-    landmarks: LandmarkRows | None = None
+    landmarks: LandmarkRows | None = None  # normalized like all rows
+    normalize: str | None = None
 
     def __post_init__(self) -> None:
+        if self.normalize not in NORMALIZATIONS:
+            raise ValueError(f"normalize must be None or 'l1', got {self.normalize!r}")
         as_choice(self.basis, tuple(BASES), name="basis")
         as_choice(self.series, tuple(SERIES), name="series")
         as_choice(self.dtype, ("float32", "float64"), name="dtype")

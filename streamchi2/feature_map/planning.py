@@ -25,7 +25,10 @@ def planned_block(
     weights: NDArray[np.float64] | None,
     histogram: LogHistogram,
 ) -> MapBlock:
-    """Return the block for a stream that begins with these rows, whose histogram is given."""
+    """Return the block for a stream that begins with these rows, whose histogram is given.
+
+    The rows are normalized already, if they are to be.
+    """
     beta = params.beta
     if isinstance(beta, str):
         first = slice(0, _DISTANCE_ROWS)
@@ -46,7 +49,8 @@ def planned_block(
         plain.coordinates,
         params.landmarks,
     )
-    return MapBlock(series, params.basis_class.plan(plan), buckets, params.dtype)
+    basis = params.basis_class.plan(plan)
+    return MapBlock(series, basis, buckets, params.dtype, params.normalize)
 
 
 def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:

@@ -64,6 +64,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def _start(self) -> None:
         """Create what every one of these estimators holds beside its parameters."""
         self._stream = None
+        self._due: int | None = None  # where the stream must be looked at next, if that is known
         self._reader = DictReader()
         self._row_features = RowFeatures()
         # Without a seed every object draws its own, once, so that its features belong together.
@@ -132,9 +133,11 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
 
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn one validated row without zeros, all of it or, where something fails, nothing."""
-        due = self._next_position(stream)
+        if self._due is None:
+            self._due = self._next_position(stream)
         stream.append(row, target, weight)
-        if stream.n_rows >= due:
+        if stream.n_rows >= self._due:
+            self._due = None
             self._advance(stream)
         self._stream = stream
 
@@ -195,6 +198,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             return
         if self._stream is None and self.seed is None:
             self._seed = other._seed
+        self._due = None
         with deferred_interrupts(), deferred_warnings():
             self._merge_stream(other)
 
@@ -273,6 +277,7 @@ class NamedStreamModel(NamedStreamEstimator):
         self._detector: Any = None
         self._events: tuple[DriftEvent, ...] = ()
         self._target_name: str | None = None
+        self._checked: tuple[Any, ModelParams] | None = None  # parameters, as they were last
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -293,11 +298,15 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _model_params(self) -> ModelParams:
         """Validate the parameters that decide how statistics become a model, and return them."""
-        check_n_pca(self.n_pca)
-        penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio)
-        if self.calibrate is not None:
-            as_choice(self.calibrate, ("quantile",), name="calibrate")
-        return ModelParams(self.n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+        given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate)
+        if self._checked is None or self._checked[0] != given:
+            check_n_pca(self.n_pca)
+            penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio)
+            if self.calibrate is not None:
+                as_choice(self.calibrate, ("quantile",), name="calibrate")
+            params = ModelParams(self.n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+            self._checked = given, params
+        return self._checked[1]
 
     def _longest(self) -> int:
         return 1024 if self.drift_detector is None else _WATCHED_STEP

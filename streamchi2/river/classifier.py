@@ -53,7 +53,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         of their variance; None keeps all features.
     calibrate
         "quantile" shifts the scores of each class so that the same share of its rows exceeds zero.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt, dtype, seed
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt, dtype, seed
         As in :class:`ExpChi2Sampler`.
     half_life
         Rows after which everything learnt counts half; None remembers everything.
@@ -104,6 +104,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         drift_detector: Any = None,
@@ -124,6 +125,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
+        self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
         self.drift_detector = drift_detector

@@ -38,7 +38,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         restricted maximum likelihood; "gcv" and "reml" by those criteria alone.
     penalty, l1_ratio, n_pca
         As in :class:`ExpChi2Classifier`.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, adapt, dtype, seed
+    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt, dtype, seed
         As in :class:`ExpChi2Sampler`.
     half_life
         Rows after which everything learnt counts half; None remembers everything.
@@ -82,6 +82,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -99,6 +100,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
+        self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

@@ -56,6 +56,8 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     n_buckets
         Inputs into which the coordinates of all keys are folded by signed hashing. "auto" is
         twice ``n_components`` and at least 1024.
+    normalize
+        "l1" divides every row by its sum before anything else; None leaves rows as they are.
     adapt
         Whether k follows the stream after the first 64 rows.
     half_life
@@ -100,6 +102,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str = "auto",
+        normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
@@ -113,6 +116,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
+        self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype

@@ -180,9 +180,12 @@ class Reservoir(Saved):
             log_weights = np.concatenate([self.log_weights, log_weights])
             rows = sparse.csr_array(sparse.vstack([self.rows, rows], format="csr"))
             targets = None if targets is None else np.concatenate([self.targets, targets])
-        # Shards have equal scores at equal positions; what is in the rows settles such ties, so
-        # that merging in either order keeps the same rows.
-        order = np.lexsort((_fingerprints(rows), scores))[::-1]
+        order = np.argsort(scores, kind="stable")[::-1]
+        ordered = scores[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            # Shards have equal scores at equal positions; what is in the rows settles such ties,
+            # so that merging in either order keeps the same rows.
+            order = np.lexsort((_fingerprints(rows), scores))[::-1]
         best, rest = order[: self.size], order[self.size :]
         self.threshold = max(self.threshold, scores[rest].max(initial=-math.inf))
         self.scores, self.log_weights, self.rows = scores[best], log_weights[best], rows[best]
