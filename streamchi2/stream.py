@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from streamchi2.validation import Floats, Rows
 Result = TypeVar("Result")
 
 LONGEST_BLOCK = 1024
+_MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
 
 
 class Stream(Saved):
@@ -129,11 +131,15 @@ class Stream(Saved):
         """The position at which the pending rows become a block."""
         return self.buffer.boundaries.after(self.buffer.position)
 
-    def _boundaries(self) -> Boundaries:
+    def _boundaries(self, n_pending: int = 0) -> Boundaries:
         """Return where blocks end; growing steps begin where the dual form ends."""
         if self.feature_map is None:
             return Boundaries()
         schedule, longest = self.feature_map.schedule, self.longest
+        if not self.is_planned and n_pending >= schedule.first_rows:
+            # Rows that are all equal say nothing about a map: it is planned on twice as many.
+            doublings = (n_pending // schedule.first_rows).bit_length()
+            schedule = replace(schedule, first_rows=schedule.first_rows << doublings)
         if schedule.half_life is not None:
             longest = min(longest, 1 << max(0, int(schedule.half_life / 8).bit_length() - 1))
         growing = self.dual_rows if self.learns and self.dual_rows else None
@@ -176,8 +182,12 @@ class Stream(Saved):
             try:
                 while (split := self.buffer.split(arrived)) is not None:
                     checkpoint()
-                    block, arrived = split
+                    block, rest = split
+                    if self._must_wait(block):
+                        self.buffer.boundaries = self._boundaries(block.stop - block.start)
+                        continue
                     self.learn_block(block)
+                    arrived = rest
             except BaseException:
                 if self.n_rows == n_before:  # nothing of the batch was learnt
                     self.targets = before
@@ -253,8 +263,22 @@ class Stream(Saved):
     def learn_pending(self) -> None:
         """Learn the pending rows where they reach the end of a block."""
         pending = self.buffer.pending
-        if pending is not None and pending.stop >= self.next_stop:
+        if pending is None or pending.stop < self.next_stop:
+            return
+        if self._must_wait(pending):
+            self.buffer.boundaries = self._boundaries(self.buffer.n_pending)
+        else:
             self.learn_block(pending)
+
+    def _must_wait(self, block: Block) -> bool:
+        """Tell whether a map cannot be planned yet: the first rows are all equal, and not many."""
+        if self.is_planned or block.stop - block.start >= _MOST_EQUAL_ROWS:
+            return False
+        rows = block.rows
+        if not sparse.issparse(rows):
+            return bool((rows == rows[0]).all())
+        first = sparse.vstack([rows[[0]]] * rows.shape[0], format="csr")
+        return bool(abs(rows - first).nnz == 0)
 
     def pending_features(self, start: int) -> Floats:
         """Return the features of the pending rows from a position on."""
@@ -438,7 +462,7 @@ class Stream(Saved):
             state = {**state, "names": np.array(names, dtype=object)}
         stream.__dict__.update(state)
         stream._start()
-        stream.buffer.boundaries = stream._boundaries()
+        stream.buffer.boundaries = stream._boundaries(stream.buffer.n_pending)
         return stream
 
     def validate(self) -> None:
@@ -505,7 +529,7 @@ class Stream(Saved):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
-        self.buffer.boundaries = self._boundaries()
+        self.buffer.boundaries = self._boundaries(self.buffer.n_pending)
 
     def __repr__(self) -> str:
         return f"Stream(n_rows={self.n_rows}, n_pending={self.buffer.n_pending})"

@@ -28,7 +28,6 @@ from streamchi2.state import (
 )
 from streamchi2.validation import Floats, Rows
 
-_LEAST_BETA = 1e-30
 _CHUNK_ROWS = 128  # divides the block rows of every basis
 
 
@@ -50,9 +49,11 @@ class MapBlock(SavedValue):
     buckets : HashBuckets or None, default=None
         Folds the coordinates of wide or open-ended rows; None keeps every one of them.
     dtype : str, default="float32"
-        "float32" or "float64", of the work and of the features.
+        "float32" or "float64", of the features.
     normalize : {None, "l1"}, default=None
         Whether rows are divided by their sums first.
+    work_dtype : str, default="float32"
+        Of the coordinates: "float64" where distances would be lost in the rounding of float32.
 
     Examples
     --------
@@ -71,6 +72,7 @@ class MapBlock(SavedValue):
         "buckets": Maybe(Object((HashBuckets,))),
         "dtype": Param(),
         "normalize": Param(),
+        "work_dtype": Param(),
     }
 
     series: RotatedSeries
@@ -78,6 +80,7 @@ class MapBlock(SavedValue):
     buckets: HashBuckets | None = None
     dtype: str = "float32"
     normalize: str | None = None
+    work_dtype: str = "float32"
 
     @property
     def n_components(self) -> int:
@@ -87,7 +90,7 @@ class MapBlock(SavedValue):
     @cached_property
     def _bound(self) -> BoundBasis:
         """The basis, its landmarks (if it has any) in the coordinates of this block."""
-        return self.basis.bind(lambda rows: self.inputs(_within(rows, self._work_dtype)))
+        return self.basis.bind(lambda rows: self.inputs(_within(rows, self.work_dtype)))
 
     def with_series(self, series: RotatedSeries) -> Self:
         """Return the block with another series and all else unchanged."""
@@ -105,7 +108,7 @@ class MapBlock(SavedValue):
         """
         if self.buckets is not None:
             rows = sparse.csr_array(rows)  # only stored values have buckets
-        dtype, bound = self._work_dtype, self._bound
+        dtype, bound = self.work_dtype, self._bound
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
@@ -132,7 +135,7 @@ class MapBlock(SavedValue):
         """
         if self.normalize is not None and values.size:
             values = self.normalized(values[None, :])[0]
-        coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
+        coordinates = self.series.coordinates(np.asarray(_within(values, self.work_dtype)))
         inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
         # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
         np.add.at(inputs[0], buckets.ravel(), (coordinates.T * signs).ravel())
@@ -151,13 +154,8 @@ class MapBlock(SavedValue):
         Small eigenvalues are made of it, and divided by.
         """
         rows = sparse.csr_array(rows) if self.buckets is not None else rows
-        doubled = replace(self, dtype="float64").inputs(rows.astype(np.float64, copy=False))
+        doubled = self.inputs(rows.astype(np.float64, copy=False))
         return np.asarray(doubled[:, : self.basis.n_inputs], dtype=np.float64)
-
-    @property
-    def _work_dtype(self) -> str:
-        # Data whose scale is beyond float32 show by their beta; only the features fit then.
-        return self.dtype if _LEAST_BETA < self.basis.beta < 1 / _LEAST_BETA else "float64"
 
     def inputs(self, rows: Rows) -> Floats:
         """Coordinates of a block of rows in a scratch array, zeros behind them."""
@@ -178,6 +176,8 @@ class MapBlock(SavedValue):
     def validate(self) -> None:
         """Require a basis as wide as the buckets that fill it."""
         require(self.normalize in NORMALIZATIONS, "normalize must be null or 'l1'")
+        for dtype in (self.dtype, self.work_dtype):
+            require(dtype in ("float32", "float64"), "dtypes must be float32 or float64")
         if self.buckets is not None:
             require(self.buckets.n_buckets == self.basis.n_inputs, "buckets must fill the basis")
 

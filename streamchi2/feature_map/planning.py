@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from streamchi2.bases import BasisPlan, OrthogonalBasis
 from streamchi2.feature_map.feature_map import MapBlock
 from streamchi2.feature_map.params import BlockParams
+from streamchi2.feature_map.sampled_error import SampledError
 from streamchi2.kernels import chi2_distance
 from streamchi2.series import Series, predicted_error
 from streamchi2.series.series import USUAL_TERMS
@@ -16,6 +17,10 @@ from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import Rows
 
 _DISTANCE_ROWS = 256  # enough for the mean distance, whose cost grows with their square
+_FAR_APART = 10.0  # times the median distance: beyond, a row is wild
+_LEAST_BETA = 1e-30
+_FLOAT32_COST = 1e-3  # of the kernel
+_MOST_TERMS = 12  # cover six decades of scale
 _RANGE_UNSEEN = (1e-4, 1.0)  # of a row that sums to one, while only zeros have been seen
 
 
@@ -33,7 +38,7 @@ def planned_block(
     if isinstance(beta, str):
         first = slice(0, _DISTANCE_ROWS)
         beta = usual_beta(rows[first], None if weights is None else weights[first])
-    series = RotatedSeries(_first_series(params, histogram, float(beta)))
+    series = RotatedSeries(_first_series(params, rows, histogram, float(beta)))
     buckets = params.buckets(series.n_terms)
     n_inputs = params.n_features * series.n_terms if buckets is None else buckets.n_buckets
     # Whatever the basis, this gives the coordinates that will reach it.
@@ -50,23 +55,53 @@ def planned_block(
         params.landmarks,
     )
     basis = params.basis_class.plan(plan)
-    return MapBlock(series, basis, buckets, params.dtype, params.normalize)
+    work_dtype = params.dtype if _float32_is_enough(rows, float(beta)) else "float64"
+    return MapBlock(series, basis, buckets, params.dtype, params.normalize, work_dtype)
+
+
+def _float32_is_enough(rows: Rows, beta: float) -> bool:
+    r"""Tell whether the rounding of float32 coordinates moves the kernel by less than a thousandth.
+
+    The squared length of coordinates is the sum of a row, so that :math:`\beta\chi^2` is wrong by
+    about :math:`\beta \varepsilon \sum_i x_i`.
+    """
+    if not _LEAST_BETA < beta < 1.0 / _LEAST_BETA:
+        return False  # the scale of the data is beyond float32
+    largest = float(np.asarray(rows.sum(axis=1, dtype=np.float64)).max(initial=0.0))
+    return beta * largest * float(np.finfo(np.float32).eps) < _FLOAT32_COST
 
 
 def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:
     r"""Return one over the mean chi2 distance, :math:`\sum_{ij} w_i w_j \chi^2_{ij} / W^2`.
 
-    Pairs of a row with itself are included, so that a weight of two equals a repeated row.
-    Where all rows are equal the answer is 1.
+    Pairs of a row with itself are included, so that a weight of two equals a repeated row. Pairs
+    that are more than ten times as far apart as half of all pairs are left out, so that a few wild
+    rows do not set the scale; ordinary rows have none. Where all rows are equal the answer is 1.
 
     >>> usual_beta(np.array([[1.0, 0.0], [0.0, 1.0]]))
     2.0
     """
     shares = np.full(rows.shape[0], 1.0) if weights is None else weights
     shares = shares / shares.sum()
-    mean = float(shares @ chi2_distance(rows) @ shares)
+    distances, pairs = chi2_distance(rows), np.outer(shares, shares)
+    near = distances <= _FAR_APART * _weighted_median(distances, pairs)
+    if near.all():
+        mean = float(shares @ distances @ shares)
+    else:
+        mean = float((distances * pairs)[near].sum() / pairs[near].sum())
     # The reciprocal of a subnormal mean would be infinite.
     return 1.0 / mean if mean > np.finfo(np.float64).tiny else 1.0
+
+
+def _weighted_median(distances: NDArray[np.float64], pairs: NDArray[np.float64]) -> float:
+    """Return the distance that half of all pairs of different rows do not exceed."""
+    apart = distances > 0.0
+    if not apart.any():
+        return 0.0
+    values, weights = distances[apart], pairs[apart]
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])
 
 
 def series_kernel_error(
@@ -86,16 +121,22 @@ def values_per_row(histogram: LogHistogram, n_features: int) -> float:
     return n_features * float(histogram.total / (histogram.total + histogram.n_zeros))
 
 
-def _first_series(params: BlockParams, histogram: LogHistogram, beta: float) -> Series:
+def _first_series(params: BlockParams, rows: Rows, histogram: LogHistogram, beta: float) -> Series:
     n_terms, series = params.n_terms, params.series_class
     if histogram.total == 0:
         n_terms = USUAL_TERMS if isinstance(n_terms, str) else n_terms
         return series.for_range(*_RANGE_UNSEEN, n_terms)
     if not isinstance(n_terms, str):
         return series.from_histogram(histogram, n_terms)
-    return series.enough(
+    n_components = params.n_components or params.n_features
+    found = series.enough(
         histogram,
-        n_components=params.n_components or params.n_features,
+        n_components=n_components,
         beta=beta,
         values_per_row=values_per_row(histogram, params.n_features),
     )
+    # The prediction knows bins, not values: rows that differ within a bin may need more terms.
+    measured, tolerance = SampledError(beta, rows), 1.0 / (3.0 * float(np.sqrt(n_components)))
+    while measured.of(RotatedSeries(found)) > tolerance and found.n_terms < _MOST_TERMS:
+        found = series.from_histogram(histogram, found.n_terms + series.terms_step)
+    return found

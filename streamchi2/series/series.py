@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,8 @@ class Series(SavedValue):
 
     Law: zero maps to zero, so sparsity survives, and a missing column equals a column of zeros.
     """
+
+    terms_step: ClassVar[int] = 1  # between numbers of terms that the series can have
 
     n_terms: int
 

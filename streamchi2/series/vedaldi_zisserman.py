@@ -52,6 +52,8 @@ class VZSeries(Series):
 
     STATE: ClassVar[dict[str, Kind]] = {"n_terms": Int(1), "period": Float(0.0)}
 
+    terms_step: ClassVar[int] = 2  # cosine and sine come in pairs
+
     n_terms: int
     period: float
 
