@@ -23,6 +23,7 @@ from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
 from streamchi2.model import Components, ModelParams, components_of
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
+from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.principal import check_n_pca
 from streamchi2.state import Kind, Maybe, Object, Param, Saved, require
 from streamchi2.statistics.feature_statistics import chosen
@@ -168,7 +169,8 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
             stream = self._new_stream(int(rows.shape[1]), X, known)
         else:
             stream = self._stream
-        with stream.lock:
+        # Warnings come last: made errors by a filter, they must find a state that is whole.
+        with deferred_warnings(), stream.lock:
             if not first and targets is not None:
                 known, batch = targets(stream.targets, heavy)
             elif not first:
@@ -178,7 +180,7 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
                 batch = chosen(batch, heavy)
             stream.n_jobs = getattr(self, "n_jobs", None)
             stream.update(rows, batch, weights, known)
-        self._stream = stream
+            self._stream = stream
         return self
 
     def get_state(self) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class MapReadings:
     @property
     def transport_residual_(self) -> Any:
         """Sum of the residuals: how far the features may have moved since the beginning."""
-        return self._reading.inputs.each(_residual)
+        return self._reading.inputs.each(lambda part: part.moved)
 
     def kernel_error(self) -> Any:
         """Measure the error of the present map on a fair sample of the rows seen.
@@ -95,7 +95,3 @@ def _k_of(block: Any) -> NDArray[np.float64]:
     if not isinstance(series, DirectSeries):
         raise AttributeError(f"k_ belongs to series='direct', this is {series!r}")
     return np.array(series.k)
-
-
-def _residual(part: AdaptiveBlock) -> float:
-    return float(sum(transport.residual for transport in part.transports))

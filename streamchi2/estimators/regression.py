@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,10 @@ class MapRegression(TwoPasses, ComponentsEstimator):
         self.random_state = random_state
 
     def _model_params(self) -> ModelParams:
-        grouped = self.descriptors is not None
+        grouped, n_components = self.descriptors is not None, self.n_components
+        counts = isinstance(self.n_pca, Integral) and isinstance(n_components, Integral)
+        if counts and self.n_pca > n_components:
+            raise ValueError(f"n_pca must be at most n_components={n_components}, got {self.n_pca}")
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         return replace(super()._model_params(), penalty=penalty)
 

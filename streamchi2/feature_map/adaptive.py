@@ -39,6 +39,7 @@ from streamchi2.validation import Rows
 
 SAMPLE_ROWS = 128  # on which the kernel's error is measured
 MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge
+_MOST_TRANSPORTS = 256  # that are kept one by one
 _CLEARLY_BETTER = 0.7
 _FAR = 0.5  # residual above which features before and after have little in common
 _NEGLIGIBLE = 1 / 3  # of the tolerance: nothing that was learnt is moved for less
@@ -131,6 +132,7 @@ class AdaptiveBlock(Saved):
         "histogram": Object((LogHistogram,)),
         "sample": Object((Reservoir,)),
         "transports": TupleOf(Object((Transport,))),
+        "moved": Float(0.0),
         "warned_at": Maybe(Int(1)),
     }
 
@@ -139,7 +141,8 @@ class AdaptiveBlock(Saved):
         self.block = block
         self.histogram = LogHistogram(half_life=params.half_life)
         self.sample = Reservoir(SAMPLE_ROWS, params.seed, params.half_life)
-        self.transports: tuple[Transport, ...] = ()
+        self.transports: tuple[Transport, ...] = ()  # the last ones
+        self.moved = 0.0  # sum of all residuals
         self.warned_at: int | None = None  # position of the one warning
 
     @property
@@ -183,12 +186,16 @@ class AdaptiveBlock(Saved):
         hoped, residual, series = min(offers, key=itemgetter(0), default=(error, 0.0, None))
         if series is not None and hoped <= _CLEARLY_BETTER * error:
             self.block, error = block.with_series(series), hoped
-            self.transports = (*self.transports, Transport(self.n_rows, residual))
+            self._record(Transport(self.n_rows, residual))
             if residual > _FAR and block.basis.moves_with_series:
                 self._warn(f"k was estimated again and moved the coordinates by {residual:.0%}")
         noise = 3.0 * self._tolerance
         if error > noise and self.params.n_terms == "auto":  # others have chosen their precision
             self._warn(f"the series costs the kernel {error:.2g}, its random features {noise:.2g}")
+
+    def _record(self, transport: Transport) -> None:
+        self.transports = (*self.transports, transport)[-_MOST_TRANSPORTS:]
+        self.moved += transport.residual
 
     def _warn(self, what: str) -> None:
         """Say once in the life of a stream that its map does not follow, and what to do."""
@@ -262,20 +269,23 @@ class AdaptiveBlock(Saved):
         joint histogram, and added to the record.
         """
         histogram = self.histogram.copy().merge(other.histogram)
-        transports = self._transports_with(other, histogram)
+        distance = self._distance_to(other, histogram)
+        if len(other.transports) > len(self.transports):
+            self.transports, self.moved = other.transports, other.moved
+        if distance is not None:
+            self._record(Transport(self.n_rows + other.n_rows, distance))
         self.sample.merge(other.sample)
-        self.histogram, self.transports = histogram, transports
+        self.histogram = histogram
         warned = [side.warned_at for side in (self, other) if side.warned_at is not None]
         self.warned_at = min(warned, default=None)
         self.block = other.block if self.block is None else self.block
         return self
 
-    def _transports_with(
-        self, other: AdaptiveBlock, histogram: LogHistogram
-    ) -> tuple[Transport, ...]:
+    def _distance_to(self, other: AdaptiveBlock, histogram: LogHistogram) -> float | None:
+        """Return how far apart the coordinates of two blocks are; None where they are the same."""
         mine, theirs = self.block, other.block
         if mine is None or theirs is None or mine == theirs:
-            return max(self.transports, other.transports, key=len)
+            return None
         if mine.with_series(theirs.series) != theirs:
             raise StateMismatchError(
                 "maps must differ by transport alone to merge, got "
@@ -287,8 +297,7 @@ class AdaptiveBlock(Saved):
                 f"coordinates must agree within {MERGE_TOLERANCE:.0%} to merge, "
                 f"got a distance of {residual:.1%}"
             )
-        position = self.n_rows + other.n_rows
-        return (*self.transports, Transport(position, residual))
+        return residual
 
     def copy(self) -> Self:
         """Return an independent object in the same state."""

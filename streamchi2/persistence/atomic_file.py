@@ -27,6 +27,8 @@ def replace_file(path: FilePath, pieces: Iterable[bytes]) -> None:
     target = Path(path)
     if target.is_symlink():
         target = target.resolve()  # replace what the link points to, not the link
+    if target.exists() and not target.is_file():
+        raise OSError(f"only plain files are replaced, got {os.fspath(path)!r}")
     sweep(target)
     with claimed(target) as beside:
         with open(beside, "wb") as file:

@@ -18,10 +18,9 @@ from threadpoolctl import ThreadpoolController
 class OneBlasThread:
     """BLAS on one thread inside, and afterwards on as many as before anybody came in.
 
-    The number belongs to the process. Everyone who comes in sets it, and everyone who leaves lifts
-    it to what the first one found: lifting it to what one has found oneself, as threadpoolctl
-    does, makes the limit permanent where callers overlap. Whoever comes in again while inside
-    changes nothing by leaving.
+    The number belongs to the process. Everyone who comes in sets it, and the last one who leaves
+    lifts it to what the first one found, so that nobody's sums change because another thread has
+    finished. Code outside this library that sets the number meanwhile can still change bits.
 
     >>> with one_blas_thread:
     ...     max(library.num_threads for library in _blas())
@@ -51,7 +50,8 @@ class OneBlasThread:
             return
         with self._lock:
             self._n_inside -= 1
-            self.lift()
+            if self._n_inside == 0:  # others inside rely on the limit: sums depend on it
+                self.lift()
 
     def lift(self) -> None:
         """Give BLAS back the threads that it had."""
