@@ -3,6 +3,8 @@
 Frequencies that point everywhere spend most of themselves on directions in which rows hardly
 differ. Here the leading principal directions of the coordinates get frequencies in proportion to
 what they carry; orthogonal features of these few directions say more each, and cost little more.
+Directions in which the first rows do not vary keep a small share, through a few random ones: a
+stream may begin untypically, and what comes later must not be invisible.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from streamchi2.validation import Floats, Rows
 # directions loses where D is small, D/2 gains nothing.
 _FEATURES_PER_SHARE = 16
 _FEATURES_PER_DIRECTION = 4
-_FLOOR = 1e-10  # of the largest variance; below, a direction is rounding
+_FEATURES_PER_FLOOR = 32
+_FEATURES_PER_UNSEEN = 8
+_LEAST_VARIANCE = 1e-10  # of the largest; below, a direction is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,20 +130,49 @@ class SubspaceBasis:
 def informative_directions(
     inputs: NDArray[np.float64], weights: NDArray[np.float64] | None, n_components: int
 ) -> NDArray[np.float32] | None:
-    r"""Return :math:`U S^{1/2}` of coordinates for D features, or None where nothing varies.
+    r"""Return :math:`[U S^{1/2}, V F^{1/2}]` of coordinates for D features, or None if all equal.
 
-    >>> inputs = np.random.default_rng(0).normal(size=(500, 3)) * [3.0, 1.0, 0.1]
+    U holds at most D/4 principal directions, V at most D/8 random ones, orthogonal to U and to
+    each other. V stands for all n - r directions without a variance worth following, each of
+    which is meant to have the share f = D/(32 n): with fewer columns than that, each column
+    carries its part of the n - r shares.
+
+    >>> inputs = np.random.default_rng(0).normal(size=(500, 4)) * [3.0, 1.0, 0.1, 0.0]
     >>> directions = informative_directions(inputs, None, n_components=24)
-    >>> print((directions**2).sum(axis=0).round(2))  # shares of 24/16 in all
-    [0.92 0.56 0.01]
+    >>> print((directions**2).sum(axis=0).round(2))  # 24/16 in all, but none below 24/(32 * 4)
+    [0.93 0.56 0.19 0.19]
     """
     variances, vectors = _principal(inputs, weights)
     n_directions = min(variances.size, max(1, n_components // _FEATURES_PER_DIRECTION))
     if n_directions == 0:
         return None
+    floor = min(1.0, n_components / _FEATURES_PER_FLOOR / inputs.shape[1])
     shares = filter_shares(variances, n_components / _FEATURES_PER_SHARE)[:n_directions]
-    directions = vectors[:, :n_directions] * np.sqrt(shares)
-    return np.ascontiguousarray(directions, dtype=np.float32)
+    vectors = vectors[:, :n_directions]
+    unseen, share = _unseen_directions(vectors, max(1, n_components // _FEATURES_PER_UNSEEN), floor)
+    found = vectors * np.sqrt(np.maximum(shares, floor))
+    return np.hstack([found, unseen * np.sqrt(share)]).astype(np.float32)
+
+
+def _unseen_directions(
+    seen: NDArray[np.float64], n_columns: int, floor: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return random unit directions, orthogonal to those seen, and the share of each.
+
+    Squared lengths in the complement come out as ``floor`` times what they are: exactly where
+    the columns span it, else in the mean, with a relative deviation of sqrt(2/n_columns).
+    """
+    n_inputs, n_seen = seen.shape
+    n_columns = min(n_columns, n_inputs - n_seen)
+    if n_columns == 0:
+        return np.empty((n_inputs, 0)), 0.0
+    # Any draw serves, so that it depends on the shape alone; this generator's stream is frozen.
+    drawn = np.random.RandomState([n_inputs, n_columns]).standard_normal((n_inputs, n_columns))
+    with one_blas_thread:
+        unseen = np.linalg.qr(drawn - seen @ (seen.T @ drawn)).Q
+        # A second time: where little is left of a draw, what rounding leaves of U is not small.
+        unseen = np.linalg.qr(unseen - seen @ (seen.T @ unseen)).Q
+    return unseen, floor * (n_inputs - n_seen) / n_columns
 
 
 def filter_shares(variances: NDArray[np.float64], total: float) -> NDArray[np.float64]:
@@ -172,7 +205,7 @@ def _principal(
     variances, vectors = variances[::-1], vectors[:, ::-1]
     # Rows that are equal but for rounding do not vary: their mean is rounded too.
     rounding = 1e-28 * float(shares @ np.einsum("ij,ij->i", inputs, inputs))
-    solid = variances > max(_FLOOR * variances[0], rounding)
+    solid = variances > max(_LEAST_VARIANCE * variances[0], rounding)
     variances, vectors = variances[solid], vectors[:, solid]
     if by_rows:
         vectors = centred.T @ vectors / np.sqrt(variances)
