@@ -37,7 +37,7 @@ class MapRegression(TwoPasses, ComponentsEstimator):
         dof: float = 2,
         series: str = "direct",
         n_terms: Any = "auto",
-        basis: str = "orthogonal",
+        basis: Any = "subspace",
         landmarks: Any = None,
         n_buckets: int | str | None = "auto",
         normalize: str | None = None,

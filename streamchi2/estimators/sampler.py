@@ -44,16 +44,17 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
         third of that of the random features on the first rows; 5 for the other series. Should
         they not suffice for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
     basis : str, default="orthogonal"
-        One of "orthogonal", "gaussian", "cosine", "subspace", "landmarks" and "additive".
-        Which frequencies: orthogonal ones without a stored matrix; independent ones, as pairs
-        of cosine and sine; or the paper's cosines with random shifts. "subspace" frequencies are
-        orthogonal and point where the first D rows vary (at most 1024 are kept until then), more
-        in the leading principal directions of the coordinates, not at all where those rows do not
-        vary. They are best to learn from, but of a smoother kernel: ``kernel_error()`` shows by how
-        much. "landmarks" are Nyström features instead, over D rows drawn from the first 2D; they
-        are nearest to the exact kernel and cost most per row. "additive" features are the series
-        coordinates themselves, without the exponential: their kernel is the additive one,
-        :math:`\sum_i 2 x_i y_i / (x_i + y_i)`.
+        One of "orthogonal", "gaussian", "cosine", "subspace", "landmarks" and "additive":
+        orthogonal frequencies without a stored matrix; independent ones, as pairs of cosine and
+        sine; or the paper's cosines with random shifts. "subspace" frequencies are orthogonal and
+        point where the first D rows vary (at most 1024 are kept until then), more in the leading
+        principal directions of the coordinates, a little everywhere else. They are best to learn
+        from, and the default of the classifier, the regressor and the PCA, but of a smoother
+        kernel: ``kernel_error()`` shows by how much. "landmarks" are Nyström features, over D rows
+        drawn from the first 2D; they are nearest to the exact kernel and cost most per row.
+        "additive" features are the series coordinates themselves, without the exponential: their
+        kernel is :math:`\sum_i 2 x_i y_i / (x_i + y_i)`. They suit wide, sparse counts such as
+        text.
     landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
         Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
         the first 64 rows. At least D of them; of more the D leading directions are taken.

@@ -101,7 +101,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         dof: float = 2.0,
         series: str = "direct",
         n_terms: int | str = "auto",
-        basis: str = "orthogonal",
+        basis: str = "subspace",
         landmarks: Any = None,
         n_buckets: int | str = "auto",
         normalize: str | None = None,

@@ -79,7 +79,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         dof: float = 2.0,
         series: str = "direct",
         n_terms: int | str = "auto",
-        basis: str = "orthogonal",
+        basis: str = "subspace",
         landmarks: Any = None,
         n_buckets: int | str = "auto",
         normalize: str | None = None,

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, exp_chi2_kernel, load, save
 from streamchi2.bases import OrthogonalBasis, SubspaceBasis, informative_directions
-from streamchi2.bases.subspace import filter_shares
+from streamchi2.bases.subspace import filter_shares, subspace_basis
 from streamchi2.errors import StateMismatchError
 
 WARM_UP = 128
@@ -35,6 +35,102 @@ def test_features_give_the_kernel_of_filtered_coordinates(dof):
     expected = exp_chi2_kernel(pairs, np.zeros((1, 2)), beta=0.7, dof=dof)[:, 0]
     # Each value is a mean of 10000 cosines: a deviation of at most .01, of 300 below 4 of them.
     assert_allclose(features @ features[0], expected, atol=0.04)
+
+
+def kernel_basis(inputs, n_components, **words):
+    words = {"seed": 0, "beta": 1.0, "dof": 2.0, **words}
+    return subspace_basis(inputs, None, n_components=n_components, **words)
+
+
+def features_of(basis, inputs):
+    out = np.empty((inputs.shape[0], basis.n_components))
+    basis.features(inputs.copy(), out)
+    return out
+
+
+def test_the_floor_adds_its_share_of_every_direction_to_the_kernel():
+    random = np.random.default_rng(0)
+    inputs, n_features = random.normal(size=(300, 6)) * [2, 1, 0.5, 0.3, 0.1, 0.0], 20000
+    directions = informative_directions(inputs, None, 40, floor=0.2)
+    basis = SubspaceBasis(directions, n_features, seed=1, beta=0.3, floor=0.2)
+    inputs[:, 5] = random.normal(size=300)  # where nothing had varied
+    features = features_of(basis, inputs)
+    seen = ((inputs[:1] - inputs) @ directions.astype(np.float64)) ** 2
+    squares = seen.sum(axis=1) + 0.2 * ((inputs[:1] - inputs) ** 2).sum(axis=1)
+    # 6 inputs have a bucket each, so that the sketch is exact; deviations as in the test above.
+    assert_allclose(features @ features[0], np.exp(-0.15 * squares), atol=0.04)
+
+
+@given(st.integers(1, 60), st.integers(0, 40), st.integers(1, 400))
+def test_no_direction_has_less_than_the_floor_nor_more_than_one(n_seen, n_unseen, n_components):
+    n_inputs = n_seen + n_unseen
+    random = np.random.default_rng(n_inputs)
+    inputs = np.zeros((80, n_inputs))
+    inputs[:, :n_seen] = random.normal(size=(80, n_seen)) * np.geomspace(1.0, 0.01, n_seen)
+    basis = kernel_basis(inputs, n_components)
+    if basis is None:
+        # All directions have a full share: there are no more of them than D/32.
+        assert n_inputs <= n_components / 32
+        return
+    assert basis.floor == min(1.0, n_components / 32 / n_inputs)
+    gram = basis.directions.T.astype(np.float64) @ basis.directions
+    # float32 rounds each share to 2^-23 of itself
+    assert_allclose(gram, np.diag(gram.diagonal()), atol=1e-6)
+    assert np.all(gram.diagonal() + basis.floor <= 1.0 + 1e-6)
+    assert np.all(gram.diagonal() > 0.0)
+
+
+@given(st.integers(1, 50), st.integers(1, 200), st.integers(0, 1000))
+def test_the_sketch_keeps_squared_lengths_in_the_mean(n_inputs, n_components, seed):
+    directions = np.zeros((n_inputs, 1), dtype=np.float32)
+    basis = SubspaceBasis(directions, n_components, seed, beta=1.0, floor=0.25)
+    n_buckets = min(n_inputs, max(1, n_components // 4))
+    sketch = basis._filtered(np.eye(n_inputs))[:, 1 : 1 + n_buckets]
+    # Each coordinate goes whole to one bucket; signs that are independent do the rest, since the
+    # products of two coordinates in one bucket cancel in the mean.
+    gram = 4.0 * sketch @ sketch.T
+    places = np.arange(n_inputs) % n_buckets
+    assert np.array_equal(np.abs(gram), 1.0 * (places[:, None] == places))
+    assert np.array_equal(gram.diagonal(), np.ones(n_inputs))
+
+
+def test_without_a_floor_features_are_those_of_the_directions_alone():
+    inputs = np.random.default_rng(0).normal(size=(50, 5))
+    directions = informative_directions(inputs, None, 64)
+    basis = SubspaceBasis(directions, 64, seed=3, beta=1.0)
+    plain = OrthogonalBasis(directions.shape[1], 64, seed=3, beta=1.0)
+    scratch = np.zeros((50, plain.scratch_width))
+    scratch[:, : directions.shape[1]] = inputs @ directions.astype(np.float64)
+    assert np.array_equal(features_of(basis, inputs), features_of(plain, scratch))
+
+
+def test_bases_that_differ_in_the_floor_alone_are_not_equal():
+    directions = np.eye(4, 2, dtype=np.float32) / 2
+    basis, twin, other = (
+        SubspaceBasis(directions, 16, seed=0, beta=1.0, floor=floor) for floor in (0.1, 0.1, 0.2)
+    )
+    assert basis == twin
+    assert basis != other
+    assert pickle.loads(pickle.dumps(basis)) == basis
+
+
+@pytest.mark.parametrize("floor", [-0.1, 1.1, np.nan])
+def test_a_floor_that_is_no_share_is_refused(floor):
+    with pytest.raises(ValueError, match=f"floor must be a share, from 0 to 1, got {floor}"):
+        SubspaceBasis(np.eye(2, dtype=np.float32), 16, seed=0, beta=1.0, floor=floor)
+
+
+def test_rows_that_differ_where_the_first_rows_do_not_vary_are_told_apart():
+    random = np.random.default_rng(0)
+    early, late = np.zeros((2, 200, 40))
+    early[:, :20], late[:, 20:] = random.normal(size=(2, 200, 20))
+    found = kernel_basis(early, 256, beta=0.05)
+    blind = SubspaceBasis(informative_directions(early, None, 256), 256, seed=0, beta=0.05)
+    variance = [np.var(features_of(basis, late), axis=0).sum() for basis in (found, blind)]
+    # Squared distances of about 40, times beta/2 = .025 and the floor of .2: kernel values of
+    # e^-.2, which are one less a variance of .18 in all; none at all without a floor.
+    assert variance[0] > 0.1
+    assert variance[1] < 1e-12
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30), st.floats(0.05, 40.0))
