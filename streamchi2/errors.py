@@ -1,4 +1,4 @@
-"""The errors and the warning of this library's own; other refusals are ValueError or TypeError."""
+"""The errors and warnings of this library's own; other refusals are ValueError or TypeError."""
 
 
 class StateMismatchError(ValueError):
@@ -28,6 +28,14 @@ class FormatError(ValueError):
     Traceback (most recent call last):
         ...
     streamchi2.errors.FormatError: not a streamchi2 file
+    """
+
+
+class BasisHint(UserWarning):
+    """Another basis is usually better for such rows; given once, when a map is planned.
+
+    Silence it with ``warnings.simplefilter("ignore", BasisHint)``, or name the basis that you want
+    other than "subspace".
     """
 
 

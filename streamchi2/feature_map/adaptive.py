@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from streamchi2.bases import FIRST_ROWS
-from streamchi2.errors import PrecisionWarning, StateMismatchError
+from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
 from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, Projection, read
 from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import BlockParams, MapParams
@@ -39,6 +40,7 @@ from streamchi2.validation import Rows
 
 SAMPLE_ROWS = 128  # on which the kernel's error is measured
 MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge
+_SPARSE = 0.05  # share of non-zero values: text has 1 to 3 %, bags of visual words 12 % and more
 _MOST_TRANSPORTS = 256  # that are kept one by one
 _CLEARLY_BETTER = 0.7
 _FAR = 0.5  # residual above which features before and after have little in common
@@ -157,7 +159,24 @@ class AdaptiveBlock(Saved):
         self.sample.absorb(rows, weights)
         if self.block is None:
             self.block = planned_block(self.params, rows, weights, self.histogram)
+            self._hint(rows)
         return self.block
+
+    def _hint(self, rows: Rows) -> None:
+        """Say where rows are wide and sparse, as text is, and another basis is better."""
+        params = self.params
+        if params.basis != "subspace" or not isinstance(rows, sparse.csr_array):
+            return
+        n_columns = int(np.unique(rows.indices).size)
+        density = rows.nnz / max(1, rows.shape[0] * n_columns)
+        if density < _SPARSE and n_columns > (params.n_components or 0):
+            warn(
+                BasisHint(
+                    f"X has {n_columns} columns in use, of which {density:.1%} are non-zero: on "
+                    "wide, sparse counts such as text, basis='additive' with n_components=4096 is "
+                    "usually more accurate and cheaper than basis='subspace'"
+                )
+            )
 
     def _normalized(self, rows: Rows) -> Rows:
         return rows if self.params.normalize is None else l1_normalized(rows)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
+from streamchi2.errors import BasisHint
 from streamchi2.feature_map.planning import usual_beta
 from streamchi2.kernels import chi2_distance
 from streamchi2.persistence import dumped, loaded
@@ -85,3 +87,30 @@ def test_rows_that_differ_within_a_bin_get_terms_and_digits_enough(digits, offse
     # One term and float32 had an error of .23 here, and .25 less accuracy.
     assert model.kernel_error().rms < 0.05
     assert model.score(close[1200:], labels[1200:]) > 0.92
+
+
+def sparse_counts(n_columns):
+    random = np.random.default_rng(0)
+    return sparse.csr_array(
+        random.poisson(0.02, size=(300, n_columns)) + 1e-3 * np.eye(300, n_columns)
+    )
+
+
+def test_wide_and_sparse_rows_bring_a_hint_once():
+    rows, labels = sparse_counts(600), np.arange(300) % 2
+    model = ExpChi2Classifier(128, random_state=0)
+    with pytest.warns(BasisHint, match="basis='additive' with n_components=4096"):
+        model.partial_fit(rows[:200], labels[:200])
+    model.partial_fit(rows[200:], labels[200:])  # warnings are errors here
+
+
+@pytest.mark.parametrize("basis", ["additive", "orthogonal"])
+def test_those_who_name_another_basis_are_not_told(basis):
+    rows, labels = sparse_counts(600), np.arange(300) % 2
+    ExpChi2Classifier(128, basis=basis, random_state=0).fit(rows, labels)
+
+
+def test_narrow_or_dense_rows_bring_no_hint():
+    labels = np.arange(300) % 2
+    ExpChi2Classifier(128, random_state=0).fit(sparse_counts(100), labels)
+    ExpChi2Classifier(64, random_state=0).fit(sparse_counts(600).toarray(), labels)
