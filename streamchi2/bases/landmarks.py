@@ -145,9 +145,9 @@ class LandmarkBasis(SavedValue, Basis):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LandmarkBasis):
             return NotImplemented
-        settings = [(side.n_inputs, side.beta, side.dof) for side in (self, other)]
+        params = [(side.n_inputs, side.beta, side.dof) for side in (self, other)]
         return (
-            settings[0] == settings[1]
+            params[0] == params[1]
             and np.array_equal(self.whitening, other.whitening)
             and same_rows(self.landmarks, other.landmarks)
         )

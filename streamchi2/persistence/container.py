@@ -33,7 +33,7 @@ Key: TypeAlias = bytes | None
 FORMAT = 2
 # As in PNG: a byte beyond ASCII and both kinds of line ends show what a text transfer has spoilt.
 MAGIC = b"\x89SChi2\r\n"
-MAX_HEADER = 1 << 20  # settings, not data: a few kilobytes in practice
+MAX_HEADER = 1 << 20  # parameters, not data: a few kilobytes in practice
 
 _PRELUDE = struct.Struct("<8sIIQQ")
 _DIGEST_BYTES = 32
@@ -55,7 +55,7 @@ def packed(header: Json, arrays: Sequence[NDArray[Any]], *, key: Key = None) -> 
     table = [[array.dtype.str, list(array.shape)] for array in stored]
     text = _canonical({"arrays": table, "content": header})
     if len(text) > MAX_HEADER:
-        raise ValueError(f"settings must fit into {MAX_HEADER} bytes, got {len(text)}")
+        raise ValueError(f"parameters must fit into {MAX_HEADER} bytes, got {len(text)}")
     length = _PRELUDE.size + len(text) + sum(array.nbytes for array in stored) + _DIGEST_BYTES
     digest = _digest(key)
     prelude = _PRELUDE.pack(MAGIC, FORMAT, int(key is not None), length, len(text))

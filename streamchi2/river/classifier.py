@@ -62,7 +62,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         row, each made before the row was learnt. "adwin" gives the alarms of river's ADWIN with
         its usual words, and is the only one that :func:`streamchi2.save` can write.
     drift_memory
-        What the past counts, from the next refresh on, when the detector has found a change. The
+        What the past counts, from the next solution on, when the detector has found a change. The
         nodes k are then estimated again too.
 
     Attributes

@@ -1,6 +1,6 @@
 """Ctrl-C between two blocks of a stream, never inside one.
 
-A tracker that is left in the middle of a block is worth nothing. Inside
+Statistics that are left in the middle of a block are worth nothing. Inside
 :class:`deferred_interrupts` the signal is noted, and delivered at the next :func:`checkpoint` or
 at the end, to whatever handler was there before: by default as KeyboardInterrupt.
 """

@@ -187,8 +187,8 @@ def enough_parameters(
     Examples
     --------
     >>> histogram = LogHistogram().update(np.random.default_rng(0).gamma(0.5, size=1000))
-    >>> settings = {"beta": 0.05, "values_per_row": 20}
-    >>> [enough_parameters(histogram, n_components=d, **settings).size for d in (100, 10_000)]
+    >>> params = {"beta": 0.05, "values_per_row": 20}
+    >>> [enough_parameters(histogram, n_components=d, **params).size for d in (100, 10_000)]
     [2, 4]
     """
     n_components = as_positive_int(n_components, name="n_components")

@@ -85,8 +85,8 @@ def own_shares(
         return shares[None, :]
     centred = np.asarray(features, dtype=np.float64) - moments.mean
     # Ridge regression with the rows themselves as cross scatter: robust where alpha is tiny.
-    posed = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
-    solved = ridge(posed, model.alpha).coef
+    problem = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
+    solved = ridge(problem, model.alpha).coef
     own = 1.0 + moments.weight * np.einsum("ij,ji->i", centred, solved)
     return np.asarray(own)[:, None] / n_rows
 

@@ -1,6 +1,6 @@
 """Leading eigenpairs of a scatter matrix: exact from nothing, cheap from a good start.
 
-Between two refreshes of a stream the scatter changes little, so the eigenvectors of yesterday are
+Between two solutions of a stream the scatter changes little, so the eigenvectors of yesterday are
 an excellent start for those of today. One multiplication by the scatter then does what LAPACK
 does in a full reduction.
 """
@@ -29,7 +29,7 @@ _WELL_CONDITIONED = 1e-2  # pivots above this leave errors of 1e-12: no second C
 class Eigenpairs(SavedValue):
     """Leading eigenpairs, largest first; in every vector the largest entry is positive.
 
-    ``basis`` spans at least the vectors and is what the next refresh starts from; ``n_steps``
+    ``basis`` spans at least the vectors and is what the next solution starts from; ``n_steps``
     counts the warm steps taken, 0 where LAPACK answered.
     """
 

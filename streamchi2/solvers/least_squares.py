@@ -1,4 +1,4 @@
-"""The front door of the learners: one function for every penalty and every way to choose it."""
+"""Penalised least squares: one function for every penalty and every way to choose it."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class BinCounts(Saved):
             raise TypeError(f"other must be a {type(self).__name__}, got {other!r}")
         mine, theirs = self._settings(), other._settings()
         if mine != theirs:
-            raise StateMismatchError(f"settings must agree to merge, got {mine} and {theirs}")
+            raise StateMismatchError(f"parameters must agree to merge, got {mine} and {theirs}")
         if other.n_rows == 0:
             return self
         if self.n_rows == 0:

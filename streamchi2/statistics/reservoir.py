@@ -1,4 +1,4 @@
-"""A small fair sample of the rows of a stream, kept for audits."""
+"""A small fair sample of the rows of a stream, kept to measure errors and to calibrate."""
 
 from __future__ import annotations
 

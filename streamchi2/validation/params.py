@@ -55,7 +55,7 @@ def as_seed(value: Any, *, name: str = "seed") -> int:
 def as_number_or_choice(
     value: Any, choices: tuple[str, ...], *, name: str, zero: bool = False
 ) -> float | str:
-    """Return ``value`` if it is one of the allowed words, or else as a positive finite float.
+    """Return ``value`` if it is one of the allowed choices, or else as a positive finite float.
 
     With ``zero`` the number may be 0 too.
 
@@ -72,14 +72,14 @@ def as_number_or_choice(
     number = _as_float(value) if is_number else np.nan
     if 0.0 < number < np.inf or (zero and number == 0.0):
         return number
-    words = " or ".join(repr(choice) for choice in choices)
+    allowed = " or ".join(repr(choice) for choice in choices)
     error = ValueError if is_number or isinstance(value, str) else TypeError
-    rule = f"a {'non-negative' if zero else 'positive'} finite number or {words}"
+    rule = f"a {'non-negative' if zero else 'positive'} finite number or {allowed}"
     raise error(f"{name} must be {rule}, got {shown(value)}")
 
 
 def as_choice(value: Any, choices: tuple[str, ...], *, name: str) -> str:
-    """Return ``value`` if it is one of the allowed words.
+    """Return ``value`` if it is one of the allowed choices.
 
     >>> as_choice("fourier", ("direct", "vz"), name="series")
     Traceback (most recent call last):
@@ -87,8 +87,8 @@ def as_choice(value: Any, choices: tuple[str, ...], *, name: str) -> str:
     ValueError: series must be one of 'direct', 'vz', got 'fourier'
     """
     if not isinstance(value, str) or value not in choices:
-        words = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {words}, got {value!r}")
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
     return value
 
 

@@ -30,12 +30,12 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     >>> as_labels(None, ["ham", 1], 2)
     Traceback (most recent call last):
         ...
-    TypeError: y must hold words or numbers, not both, got 1 at row 1
+    TypeError: y must hold text or numbers, not both, got 1 at row 1
     """
     _refuse_none(estimator, y)
     refuse_masked(y, name="y")
     if isinstance(y, list | tuple):
-        y = np.asarray(y, dtype=object)  # numpy alone would turn ["ham", 1] into words
+        y = np.asarray(y, dtype=object)  # numpy alone would turn ["ham", 1] into text
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     _refuse_length(labels, n_rows)
     if labels.dtype.kind in "OT":  # strings of any length have no place in a structured array
@@ -44,7 +44,7 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         _refuse_not_finite(labels[:, None])
         _refuse_rounded(labels)
     if labels.dtype.kind not in "biufU":
-        raise TypeError(f"y must hold words or numbers, got dtype {labels.dtype}")
+        raise TypeError(f"y must hold text or numbers, got dtype {labels.dtype}")
     _refuse_continuous(labels)
     return labels
 
@@ -122,7 +122,7 @@ def refuse_unknown(labels: NDArray[Any], classes: NDArray[Any]) -> None:
 
 
 def refuse_other_kind(labels: NDArray[Any], known: NDArray[Any]) -> None:
-    """Refuse words where numbers were learnt, and numbers where words were."""
+    """Refuse text where numbers were learnt, and numbers where text was."""
     if known.size and (labels.dtype.kind in "UT") != (known.dtype.kind in "UT"):
         raise TypeError(
             f"y must hold labels of one kind, got {labels[0].item()!r} after {known[0].item()!r}"
@@ -243,19 +243,19 @@ def _refuse_continuous(labels: NDArray[Any]) -> None:
 
 
 def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:
-    words = [isinstance(label, str) for label in labels]
-    if all(words):
+    is_text = [isinstance(label, str) for label in labels]
+    if all(is_text):
         for row, label in enumerate(labels):
             _refuse_null(label, where=f" at row {row}")
         return labels.astype(str)
     for row, label in enumerate(labels):
         if not isinstance(label, int | float | np.number | np.bool_):
-            if words[row]:
+            if is_text[row]:
                 continue
-            raise TypeError(f"y must hold words or numbers, got {label!r} at row {row}")
-    if any(words):
-        row = words.index(not words[0])
-        raise TypeError(f"y must hold words or numbers, not both, got {labels[row]!r} at row {row}")
+            raise TypeError(f"y must hold text or numbers, got {label!r} at row {row}")
+    if any(is_text):
+        row = is_text.index(not is_text[0])
+        raise TypeError(f"y must hold text or numbers, not both, got {labels[row]!r} at row {row}")
     return _array_of_numbers([x.item() if isinstance(x, np.generic) else x for x in labels])
 
 
