@@ -1,8 +1,8 @@
 """The exact chi2 distance and the kernels built on it: the oracle for everything else.
 
-These cost O(n m d) and are meant for checking, for small data and for measuring errors. Dense rows go through
-scikit-learn's compiled loop; sparse rows, and values whose squares a float64 does not hold, are
-taken one at a time against blocks of the other side. No n x m x d temporary ever exists.
+These cost O(n m d) and are meant for checking, for small data and for measuring errors. Dense rows
+go through scikit-learn's compiled loop; sparse rows, and values whose squares a float64 does not
+hold, are taken one at a time against blocks of the other side. No n x m x d temporary ever exists.
 """
 
 from __future__ import annotations

@@ -98,8 +98,7 @@ def left_out_scores(
 
     .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}
 
-    >>> from streamchi2.state import Array, Float, Kind, SavedValue
-    from streamchi2.statistics.target_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
     >>> model = ridge(moments, 1.0)
