@@ -40,9 +40,10 @@ from streamchi2.validation import (
     refuse_huge,
 )
 
-# From what is known of the targets to what is known after a batch, and the batch as an array.
+# From what is known of the targets, the number of rows and which of them have weight to what is
+# known after a batch, and the batch as an array.
 TargetBatch = Callable[
-    [ClassTargets | NumericTargets | None, NDArray[np.bool_] | None],
+    [ClassTargets | NumericTargets | None, int, NDArray[np.bool_] | None],
     tuple[ClassTargets | NumericTargets, NDArray[Any]],
 ]
 
@@ -158,19 +159,20 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
     ) -> Self:
         """Validate a batch, then learn it: all of it, none of it or, after Ctrl-C, whole blocks."""
         rows = self._validated(X, first=first)
-        weights = as_weights(sample_weight, int(rows.shape[0]))
+        n_rows = int(rows.shape[0])
+        weights = as_weights(sample_weight, n_rows)
         heavy = None if weights is None or weights.all() else weights > 0.0
         if first and heavy is not None and not heavy.any():
             raise ValueError("sample_weight must not be zero for every row of the first batch")
         self._check_params(X, int(rows.shape[1]), first=first)
         if first:
-            known, batch = (None, None) if targets is None else targets(None, heavy)
+            known, batch = (None, None) if targets is None else targets(None, n_rows, heavy)
             stream = self._new_stream(int(rows.shape[1]), X, known)
         else:
             stream = self._stream
         with stream.lock:
             if not first and targets is not None:
-                known, batch = targets(stream.targets, heavy)
+                known, batch = targets(stream.targets, n_rows, heavy)
             elif not first:
                 known, batch = stream.targets, None
             if heavy is not None:  # a weight of zero is as good as no row

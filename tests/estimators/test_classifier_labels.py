@@ -99,7 +99,7 @@ def test_shards_whose_labels_disagree_are_refused_without_a_trace():
         fresh.partial_fit(ROWS[:3], NAMES[:3])  # a shard knows the labels of its origin
     words = ExpChi2Classifier(32, **STILL).fit(ROWS[:9], NAMES[:9])
     before = pickle.dumps(base), pickle.dumps(declared)
-    with pytest.raises(StateMismatchError, match="all words or all numbers"):
+    with pytest.raises(StateMismatchError, match="all text or all numbers"):
         base.merge(words)
     with pytest.raises(StateMismatchError, match="classes were declared as"):
         declared.merge(new_class)
