@@ -20,6 +20,7 @@ from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
+from streamchi2.feature_map.feature_map import Projection
 from streamchi2.model import Components, ModelParams, components_of
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
@@ -377,12 +378,11 @@ class ComponentsEstimator(MapEstimator):
         n_pca = self._model_params().n_pca
         adaptive = None if first else self._stream.feature_map
         if adaptive is not None and adaptive.projection is not None:
-            settled = adaptive.projection.sizes
-            widths = tuple(block.shape[0] for block in adaptive.projection.blocks)
-            if _settles_otherwise(n_pca, settled, widths):
+            if _settles_otherwise(n_pca, adaptive.projection):
                 raise ValueError(
                     "n_pca must not change after two passes, which have settled the components, "
-                    f"got {n_pca} after {settled}; use fit_stream, or a clone, to start afresh"
+                    f"got {n_pca} after {adaptive.projection.sizes}; use fit_stream, or a clone, "
+                    "to start afresh"
                 )
 
     def _components(self) -> Components:
@@ -417,16 +417,22 @@ class ComponentsEstimator(MapEstimator):
         return self._named(self._components().variance_shares)
 
 
-def _settles_otherwise(n_pca: Any, settled: tuple[int, ...], widths: tuple[int, ...]) -> bool:
+def _settles_otherwise(n_pca: Any, projection: Projection) -> bool:
     """Tell whether numbers of components are not those that a first pass has settled."""
     if n_pca is None:
         return True
-    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(settled)
-    # Shares of the variance were turned into numbers then.
-    return any(
-        isinstance(number, Integral) and min(int(number), width) != size
-        for number, size, width in zip(numbers, settled, widths, strict=True)
-    )
+    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(projection.sizes)
+    settled = zip(numbers, projection.blocks, projection.variance_shares, strict=True)
+    for number, vectors, shares in settled:
+        if isinstance(number, Integral):
+            if min(int(number), vectors.shape[0]) != shares.size:
+                return True
+        elif number is not None:
+            # A share of the variance was turned into the fewest components that hold it.
+            held, rounding = float(shares.sum()), 1e-9
+            if held < number - rounding or held - shares[-1] > number + rounding:
+                return True
+    return False
 
 
 def drawn_seed(random_state: Any) -> int:

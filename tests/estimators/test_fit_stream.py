@@ -108,8 +108,8 @@ def test_it_forgets_unless_told_to_go_on_and_never_learns_a_row_twice():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", [ExpChi2Classifier, StreamingRidgeClassifier])
 def test_ctrl_c_inside_a_batch_leaves_a_provenance_that_is_true(kind, weighted, monkeypatch):
-    rows = np.tile(ROWS, (10, 1))
-    labels = np.tile(CODES, 10)
+    rows = np.tile(ROWS, (20, 1))  # more than two blocks, those without weight left out
+    labels = np.tile(CODES, 20)
     weights = np.tile([1.0, 0.0, 2.0], len(rows) // 3)[: len(rows)] if weighted else None
     make = (lambda: kind(8, random_state=0)) if kind is ExpChi2Classifier else kind
     model = make()
@@ -152,8 +152,10 @@ def test_rows_that_have_been_learnt_are_refused_before_they_are_learnt_again():
 
 
 def test_an_error_says_where_its_batch_stands():
-    with pytest.raises(ValueError, match="at row 21 of the source, column 0") as caught:
+    with pytest.raises(ValueError, match="at row 21 of the source, column 0"):
         sampler().fit_stream([ROWS[:20], [ROWS[0], -ROWS[1]]])
+    with pytest.raises(ValueError, match="4 features") as caught:  # of all rows of the batch
+        sampler().fit_stream([ROWS[:20], ROWS[:2, :4]])
     assert caught.value.__notes__ == ["in the batch that begins at row 20 of the source"]
 
 

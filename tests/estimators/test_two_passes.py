@@ -158,6 +158,14 @@ def test_components_that_are_settled_do_not_change_their_number():
     assert two.set_params(n_pca=9).partial_fit(ROWS[:5], TARGETS[:5]).n_samples_seen_ == 1105
 
 
+def test_a_share_of_the_variance_is_settled_too():
+    two = both(ExpChi2Regressor, batches(TARGETS), n_pca=0.9)[1]
+    assert two.partial_fit(ROWS[:5], TARGETS[:5]).n_samples_seen_ == 1105
+    for n_pca in (0.5, 0.999):
+        with pytest.raises(ValueError, match="n_pca must not change after two passes"):
+            two.set_params(n_pca=n_pca).partial_fit(ROWS[:5], TARGETS[:5])
+
+
 def test_tables_are_read_twice_too(tmp_path):
     frame = pd.DataFrame(ROWS, columns=list("abcde")).assign(answer=TARGETS[:, 0])
     frame.to_parquet(tmp_path / "rows.parquet")
