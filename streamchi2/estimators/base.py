@@ -377,13 +377,12 @@ class ComponentsEstimator(MapEstimator):
         super()._check_params(X, n_features, first=first)
         n_pca = self._model_params().n_pca
         adaptive = None if first else self._stream.feature_map
-        if adaptive is not None and adaptive.projection is not None:
-            if _settles_otherwise(n_pca, adaptive.projection):
-                raise ValueError(
-                    "n_pca must not change after two passes, which have settled the components, "
-                    f"got {n_pca} after {adaptive.projection.sizes}; use fit_stream, or a clone, "
-                    "to start afresh"
-                )
+        settled = None if adaptive is None else adaptive.projection
+        if settled is not None and _settles_otherwise(n_pca, settled):
+            raise ValueError(
+                "n_pca must not change after two passes, which have settled the components, got "
+                f"{n_pca} after {settled.sizes}; use fit_stream, or a clone, to start afresh"
+            )
 
     def _components(self) -> Components:
         """Return principal components of all features seen."""

@@ -137,7 +137,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         # Rounding the mean moves every row alike: put it right in the products, where it is small.
         moved = (found.mean.astype(features.dtype) - found.mean) @ found.pairs.vectors
         scores: Floats = centred @ found.pairs.vectors.astype(features.dtype, copy=False)
-        return scores + moved.astype(features.dtype)
+        scores += moved.astype(features.dtype)
+        return scores
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return rows of principal components in the original coordinates, shape (n, d)."""

@@ -33,11 +33,11 @@ def failing(batches, n_good):
 def test_a_run_that_broke_off_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_path):
     make, targets = ESTIMATORS[name]
     path, ends = tmp_path / "checkpoint", (50, 100, 150, 300)
-    whole = make().fit_stream(batches_of(targets, *ends), source_name="zoo")
-    params = {"source_name": "zoo", "checkpoint": path, "checkpoint_every": 90}
+    whole = make().fit_stream(batches_of(targets, *ends), source_name="tape")
+    params = {"source_name": "tape", "checkpoint": path, "checkpoint_every": 90}
     with pytest.raises(StopError):
         make().fit_stream(failing(batches_of(targets, *ends), 3), **params)
-    assert load(path).provenance_ == {"zoo": ((0, 100),)}
+    assert load(path).provenance_ == {"tape": ((0, 100),)}
     resumed = make().fit_stream(batches_of(targets, 77), **params)  # cut in another way
     assert dumped(resumed) == dumped(whole)
     assert dumped(load(path)) == dumped(whole)
@@ -48,9 +48,9 @@ def test_a_run_that_broke_off_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_
 def test_in_memory_too_a_run_that_broke_off_can_go_on():
     model = ExpChi2Classifier(8, random_state=0)
     with pytest.raises(StopError):
-        model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="zoo")
-    assert model.provenance_ == {"zoo": ((0, 90),)}
-    model.fit_stream(batches_of(CODES), source_name="zoo", forget=False)
+        model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="tape")
+    assert model.provenance_ == {"tape": ((0, 90),)}
+    model.fit_stream(batches_of(CODES), source_name="tape", forget=False)
     assert without_provenance(model) == dumped(
         ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES)
     )
@@ -71,12 +71,12 @@ def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
 
         learn = ExpChi2Classifier._learn_batch
 
-        def mortal(self, batch, *, first):
+        def dying(self, batch, *, first):
             if batch.start >= 5000:
                 os.kill(os.getpid(), signal.SIGKILL)
             learn(self, batch, first=first)
 
-        ExpChi2Classifier._learn_batch = mortal
+        ExpChi2Classifier._learn_batch = dying
         model = ExpChi2Classifier(32, random_state=0)
         model.fit_stream("rows.parquet", batch_size=700, **{params})
         """
@@ -122,5 +122,5 @@ def test_a_checkpoint_of_something_else_is_refused_and_nothing_changes(case, tmp
     before, model = path.read_bytes(), sampler().fit(ROWS[:70])
     state = dumped(model)
     with pytest.raises(StateMismatchError, match=message):
-        model.fit_stream([ROWS], source_name="zoo", checkpoint=path)
+        model.fit_stream([ROWS], source_name="tape", checkpoint=path)
     assert (dumped(model), path.read_bytes()) == (state, before)

@@ -1,4 +1,4 @@
-"""ExpChi2Classifier: labels at the door, oracles on the same features, probabilities."""
+"""ExpChi2Classifier: validation of labels, oracles on the same features, probabilities."""
 
 from __future__ import annotations
 
@@ -160,8 +160,8 @@ def test_log_loss_keeps_up_with_scikit_learns_calibrated_ridge(name, parts_of):
     oracle.fit(sampler.transform(rows), labels)
     theirs = log_loss(test_labels, oracle.predict_proba(sampler.transform(test_rows)))
     ours = log_loss(test_labels, model.predict_proba(test_rows))
-    # One temperature, so that the likeliest class is the one predicted, against two numbers a class:
-    # measured .100 against .174, .171 against .174 and .736 against .694.
+    # One temperature, so that the likeliest class is the one predicted, against two numbers a
+    # class: measured .100 against .174, .171 against .174 and .736 against .694.
     assert ours < 1.1 * theirs
 
 

@@ -218,7 +218,8 @@ def test_sparse_rows_give_the_answers_of_dense_ones():
 
 def test_readings_are_dicts_in_the_order_of_the_descriptors():
     model = model_of(n_pca=6, basis={"low": "orthogonal", "high": "gaussian"})
-    for name in ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_", "transports_"):
+    readings = ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_")
+    for name in (*readings, "transports_"):
         assert list(getattr(model, name)) == ["low", "high"]
     assert list(model.kernel_error()) == list(model.explained_variance_ratio_) == ["low", "high"]
     assert model.coef_.shape == (3, 24)

@@ -58,7 +58,8 @@ def test_a_second_prediction_solves_and_featurises_nothing_that_was_learnt(
     digits, factorised, monkeypatch
 ):
     rows, labels = digits
-    model = ExpChi2Classifier(N_FEATURES, random_state=0).partial_fit(rows[:N_ROWS], labels[:N_ROWS])
+    model = ExpChi2Classifier(N_FEATURES, random_state=0)
+    model.partial_fit(rows[:N_ROWS], labels[:N_ROWS])
     first = model.predict_proba(rows[N_ROWS:300])
     factorised.clear()
     learnt = type(model._reading)._statistics

@@ -42,8 +42,8 @@ def test_every_estimator_ends_as_a_loop_over_batches_would_have_it(name):
     make, targets = ESTIMATORS[name]
     expected = dumped(estimator_after(name, N_ROWS))
     assert dumped(make().fit_stream(batches_of(targets, 7, 64, 300))) == expected
-    weighted = make().fit_stream(batches_of(targets, 100, weights=WEIGHTS), source_name="zoo")
-    assert weighted.provenance_ == {"zoo": ((0, N_ROWS),)}
+    weighted = make().fit_stream(batches_of(targets, 100, weights=WEIGHTS), source_name="tape")
+    assert weighted.provenance_ == {"tape": ((0, N_ROWS),)}
     assert without_provenance(weighted) == dumped(estimator_after(name, N_ROWS, weighted=True))
 
 
@@ -63,13 +63,13 @@ def test_a_table_is_learnt_like_its_rows_and_names_are_remembered(name):
 
 @settings(max_examples=6)
 @given(st.lists(st.booleans(), min_size=72, max_size=72), st.booleans())
-def test_rows_without_targets_are_observed_where_they_stand(known, words):
-    labels = WORDS if words else NUMBERS
+def test_rows_without_targets_are_observed_where_they_stand(known, text):
+    labels = WORDS if text else NUMBERS
     column = pa.array(labels[:72], mask=~np.array(known))
-    kind = ExpChi2Classifier if words else ExpChi2Regressor
+    kind = ExpChi2Classifier if text else ExpChi2Regressor
     model = kind(8, n_pca=4, random_state=0)
     expected = kind(8, n_pca=4, random_state=0)
-    if not (words or known[0]):  # the number of targets must be known, as it is in a table
+    if not (text or known[0]):  # the number of targets must be known, as it is in a table
         known = [True, *known[1:]]
         column = pa.array(labels[:72], mask=~np.array(known))
     for row, given_ in enumerate(known):
@@ -97,11 +97,11 @@ def test_a_regressor_may_begin_with_nulls_and_batches_without_targets_may_follow
 def test_it_forgets_unless_told_to_go_on_and_never_learns_a_row_twice():
     model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:50], CODES[:50])
     parts = list(batches_of(CODES, 100))
-    once = dumped(model.fit_stream(parts, source_name="zoo"))
-    assert dumped(model.fit_stream(parts, source_name="zoo")) == once
-    assert dumped(model.fit_stream(parts, source_name="zoo", forget=False)) == once
+    once = dumped(model.fit_stream(parts, source_name="tape"))
+    assert dumped(model.fit_stream(parts, source_name="tape")) == once
+    assert dumped(model.fit_stream(parts, source_name="tape", forget=False)) == once
     model.fit_stream(parts[:1], source_name="other", forget=False)
-    assert model.provenance_ == {"other": ((0, 100),), "zoo": ((0, N_ROWS),)}
+    assert model.provenance_ == {"other": ((0, 100),), "tape": ((0, N_ROWS),)}
     assert model.n_samples_seen_ == N_ROWS + 100
 
 
@@ -143,9 +143,8 @@ def test_rows_that_have_been_learnt_are_refused_before_they_are_learnt_again():
             for _ in range(2):
                 yield Batch(ROWS[:20], source="tape", start=0)
 
-    model = sampler()
+    model, silent = sampler(), partial(progress_bar, verbose=0, callback=None)
     with pytest.raises(StateMismatchError, match="0 to 20 of 'tape' have been absorbed") as caught:
-        silent = partial(progress_bar, verbose=0, callback=None)
         model._learn_batches(Repeating(), Provenance(), None, silent, first=True)
     assert dumped(model) == dumped(sampler().fit_stream([ROWS[:20]], source_name="tape"))
     assert caught.value.__notes__ == ["in the batch that begins at row 0 of tape"]
@@ -161,7 +160,7 @@ def test_an_error_says_where_its_batch_stands():
 
 def test_targets_of_a_regressor_in_text_are_numbers_whatever_is_guessed(tmp_path):
     path = tmp_path / "none.csv"
-    path.write_text("\n".join(["a,b,y", *("0.5,0.25," for _ in range(9))]))  # guessed: words
+    path.write_text("\n".join(["a,b,y", *("0.5,0.25," for _ in range(9))]))  # guessed: text
     model = ExpChi2Regressor(8, random_state=0).fit_stream(path, target="y")
     assert model.n_samples_seen_ == 9
 
@@ -195,21 +194,21 @@ REFUSALS = {
     "a checkpoint nowhere": (
         sampler,
         [ROWS],
-        {"checkpoint": "no/such/folder/run", "source_name": "zoo"},
+        {"checkpoint": "no/such/folder/run", "source_name": "tape"},
         FileNotFoundError,
         "folder that exists",
     ),
     "checkpoints too often": (
         sampler,
         [ROWS],
-        {"checkpoint": "run", "checkpoint_every": 0, "source_name": "zoo"},
+        {"checkpoint": "run", "checkpoint_every": 0, "source_name": "tape"},
         ValueError,
         "checkpoint_every must be at least 1",
     ),
     "a random state that cannot be saved": (
         lambda: ExpChi2Sampler(8, random_state=np.random.RandomState(0)),
         [ROWS],
-        {"checkpoint": "run", "source_name": "zoo"},
+        {"checkpoint": "run", "source_name": "tape"},
         TypeError,
         "random_state=None",
     ),
@@ -220,7 +219,7 @@ REFUSALS = {
 @pytest.mark.parametrize("case", REFUSALS)
 def test_what_cannot_be_learnt_is_refused_and_leaves_no_trace(case, fitted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    make, source, words, error, message = REFUSALS[case]
+    make, source, options, error, message = REFUSALS[case]
     model = make()
     if fitted:
         model.fit(
@@ -229,7 +228,7 @@ def test_what_cannot_be_learnt_is_refused_and_leaves_no_trace(case, fitted, tmp_
     state = vars(model).copy()
     before = dumped(model) if fitted and "saved" not in case else None
     with pytest.raises(error, match=message):
-        model.fit_stream(source, **words)
+        model.fit_stream(source, **options)
     assert vars(model) == state
     assert before is None or dumped(model) == before
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""ExpChi2Regressor: targets at the door, oracles on the same features, strange streams."""
+"""ExpChi2Regressor: validation of targets, oracles on the same features, strange streams."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sampler_streams import SEEDED, WAYS, assert_same_state, fed, feature_map_of, stream
+from sampler_streams import SEEDED, WAYS, assert_same_state, feature_map_of, fed, stream
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -99,7 +99,8 @@ def test_reading_changes_nothing():
     sampler = fed(stream(1100, growth=20.0), **WAYS["narrow"])
     before, state = pickle.dumps(sampler), dict(vars(sampler))
     sampler.transform(stream(10))
-    for name in ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_", "transports_"):
+    readings = ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_")
+    for name in (*readings, "transports_"):
         getattr(sampler, name)
     assert sampler.kernel_error().worst >= sampler.kernel_error().rms > 0
     sampler.input_histogram_.update(stream(5))

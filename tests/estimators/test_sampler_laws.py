@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sampler_streams import SEEDED, WAYS, assert_same_state, fed, feature_map_of, sampled, stream
+from sampler_streams import SEEDED, WAYS, assert_same_state, feature_map_of, fed, sampled, stream
 from strategies import BAD_ROWS
 
 from streamchi2 import ExpChi2Sampler

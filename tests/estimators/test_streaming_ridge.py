@@ -97,9 +97,9 @@ def test_the_classifier_equals_scikit_learn():
 
 
 def test_two_classes_have_one_score_as_in_scikit_learn():
-    rows, words = IMAGES[DIGITS < 2], np.array(["nil", "one"])[DIGITS[DIGITS < 2]]
-    ours = streamed(StreamingRidgeClassifier(1.0), rows, words)
-    theirs = RidgeClassifier(1.0).fit(rows, words)
+    rows, names = IMAGES[DIGITS < 2], np.array(["nil", "one"])[DIGITS[DIGITS < 2]]
+    ours = streamed(StreamingRidgeClassifier(1.0), rows, names)
+    theirs = RidgeClassifier(1.0).fit(rows, names)
     assert_allclose(ours.decision_function(rows), theirs.decision_function(rows), atol=1e-6)
     assert_allclose(ours.coef_.ravel(), theirs.coef_.ravel(), atol=1e-6)
     assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-6)
@@ -204,10 +204,10 @@ def test_shards_with_other_answers_do_not_merge():
     flat, column = StreamingRidge().fit(X, Y), StreamingRidge().fit(X, Y[:, None])
     with pytest.raises(StateMismatchError, match="targets must have the same shape"):
         flat.merge(column)
-    words = StreamingRidgeClassifier().fit(X, np.where(Y > 100, "high", "low"))
+    text = StreamingRidgeClassifier().fit(X, np.where(Y > 100, "high", "low"))
     numbers = StreamingRidgeClassifier().fit(X, Y > 100)
     with pytest.raises(StateMismatchError, match="all text or all numbers"):
-        words.merge(numbers)
+        text.merge(numbers)
     declared = StreamingRidgeClassifier().partial_fit(X, Y > 100, classes=[0, 1])
     with pytest.raises(StateMismatchError, match=r"declared as \[0, 1\]"):
         declared.merge(StreamingRidgeClassifier().fit(X, (Y // 100).astype(int)))
