@@ -81,26 +81,16 @@ def save_picture(model, labels, predicted, rows):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    from streamchi2.plots import InputHistogramDisplay, ProgressDisplay
+    from streamchi2.plots import InputHistogramDisplay, KernelDisplay, ProgressDisplay
 
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(12, 3.5), layout="constrained", width_ratios=[5, 5, 3.6]
     )
     ProgressDisplay.from_predictions(labels, predicted, estimator=model, start=BATCH).plot(left)
-    left.set_title("Predicted, then learnt", loc="left", fontweight="bold")
     InputHistogramDisplay.from_estimator(model, ax=middle)
-    middle.set_title("What came in, and the series fitted to it\n", loc="left", fontweight="bold")
-
     # The same seed and the same stream give the same map, so these are the model's features.
     sampler = ExpChi2Sampler(N_FEATURES, random_state=0).fit(rows[:N_STREAM])
-    unseen, pairs = rows[-150:], np.triu_indices(150, k=1)
-    features = sampler.transform(unseen).astype(float)
-    exact = exp_chi2_kernel(unseen, beta=model.beta_)[pairs]
-    right.plot(exact, (features @ features.T)[pairs], ".", ms=1.2, color="#0072b2", alpha=0.4)
-    right.axline((0, 0), slope=1, color="black", lw=0.8)
-    right.set(xlabel="exact kernel of two digits", ylabel="product of features", aspect="equal")
-    right.spines[["top", "right"]].set_visible(False)
-    right.set_title("The kernel, at linear cost", loc="left", fontweight="bold")
+    KernelDisplay.from_estimator(sampler, rows[-150:], ax=right)
     figure.savefig("quickstart.png", dpi=120)
     print("\npicture saved as quickstart.png")
 

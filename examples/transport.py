@@ -1,11 +1,11 @@
-"""Do features survive when the landmarks k of the series are estimated again?
+"""Do features survive when the nodes k of the series are estimated again?
 
     python examples/transport.py [picture.png]
 
-A stream of digits begins under landmarks that know no data (Zolotarev's, for values from 1e-4 to
+A stream of digits begins under nodes that know no data (Zolotarev's, for values from 1e-4 to
 1). After 1000 rows k is estimated from what has arrived. A ridge classifier that learnt from the
 earlier features goes on with the later ones: rotated onto the old coordinates ("transported"), or
-as they come. The oracle used the new landmarks, with the same rotation, from the beginning: without
+as they come. The oracle used the new nodes, with the same rotation, from the beginning: without
 it the frequencies would in effect be drawn anew, which alone moves accuracy by about .005.
 """
 
@@ -19,7 +19,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from streamchi2 import DirectSeries, LogHistogram, refined_parameters, zolotarev_parameters
 from streamchi2.bases import OrthogonalBasis
-from streamchi2.feature_map import FeatureMap
+from streamchi2.feature_map import MapBlock
 from streamchi2.series.transport import RotatedSeries, transported
 
 N_TERMS, N_FEATURES, BETA = 5, 512, 3.5
@@ -36,7 +36,7 @@ def main() -> None:
 
     old = map_under(zolotarev_parameters(1e-4, 1.0, N_TERMS))
     carried, plain = re_estimated(old, rows[:N_BEFORE])
-    before, with_transport, without = (recipe.transform(rows) for recipe in (old, carried, plain))
+    before, with_transport, without = (block.transform(rows) for block in (old, carried, plain))
     moved = relative_move(before, with_transport), relative_move(before, without)
     curves = {
         "oracle": accuracies(with_transport, with_transport, labels),
@@ -51,12 +51,12 @@ def main() -> None:
     draw(picture, features, curves)
 
 
-def map_under(k: np.ndarray) -> FeatureMap:
+def map_under(k: np.ndarray) -> MapBlock:
     basis = OrthogonalBasis(64 * N_TERMS, N_FEATURES, seed=0, beta=BETA)
-    return FeatureMap(RotatedSeries(DirectSeries(k)), basis)
+    return MapBlock(RotatedSeries(DirectSeries(k)), basis)
 
 
-def re_estimated(old: FeatureMap, seen: np.ndarray) -> tuple[FeatureMap, FeatureMap]:
+def re_estimated(old: MapBlock, seen: np.ndarray) -> tuple[MapBlock, MapBlock]:
     """Return the maps under a k estimated from rows: transported, and as it comes."""
     histogram = LogHistogram().update(seen)
     new = DirectSeries(refined_parameters(histogram, N_TERMS))

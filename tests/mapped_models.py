@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from itertools import pairwise
 
 import numpy as np
@@ -21,24 +22,24 @@ LABELS = np.array(["ham", "spam", "eggs"])[(ROWS[:, 0] > 0.4).astype(int) + (ROW
 TARGETS = np.column_stack([np.sin(3 * ROWS[:, 0]), ROWS[:, 1] - ROWS[:, 2]])
 WEIGHTS = _rng.integers(0, 3, N_ROWS) * 0.75
 
-WORDS = {"n_terms": 3, "random_state": 0}
+SEEDED = {"n_terms": 3, "random_state": 0}
 ESTIMATORS = {
-    "classifier": (ExpChi2Classifier(32, **WORDS), LABELS),
+    "classifier": (ExpChi2Classifier(32, **SEEDED), LABELS),
     "fading classifier": (
-        ExpChi2Classifier(32, n_pca=8, calibrate="quantile", half_life=300.0, **WORDS),
+        ExpChi2Classifier(32, n_pca=8, calibrate="quantile", half_life=300.0, **SEEDED),
         LABELS,
     ),
     "lasso classifier": (
-        ExpChi2Classifier(32, n_pca=0.9, penalty="lasso", alpha=1e-3, **WORDS),
+        ExpChi2Classifier(32, n_pca=0.9, penalty="lasso", alpha=1e-3, **SEEDED),
         LABELS,
     ),
-    "regressor": (ExpChi2Regressor(32, **WORDS), TARGETS[:, 0]),
+    "regressor": (ExpChi2Regressor(32, **SEEDED), TARGETS[:, 0]),
     "two targets": (
-        ExpChi2Regressor(32, penalty="elastic_net", alpha=1e-3, half_life=300.0, **WORDS),
+        ExpChi2Regressor(32, penalty="elastic_net", alpha=1e-3, half_life=300.0, **SEEDED),
         TARGETS,
     ),
-    "pca": (ExpChi2PCA(32, n_pca=4, **WORDS), None),
-    "subspace": (ExpChi2Classifier(64, basis="subspace", alpha=1e-3, **WORDS), LABELS),
+    "pca": (ExpChi2PCA(32, n_pca=4, **SEEDED), None),
+    "subspace": (ExpChi2Classifier(64, basis="subspace", alpha=1e-3, **SEEDED), LABELS),
     "descriptors": (
         ExpChi2Classifier(
             32,
@@ -46,11 +47,11 @@ ESTIMATORS = {
             n_pca=16,
             penalty="group_lasso",
             alpha=0.002,
-            **WORDS,
+            **SEEDED,
         ),
         LABELS,
     ),
-    "landmarks": (ExpChi2Classifier(24, basis="landmarks", alpha=1e-3, **WORDS), LABELS),
+    "landmarks": (ExpChi2Classifier(24, basis="landmarks", alpha=1e-3, **SEEDED), LABELS),
 }
 each_estimator = pytest.mark.parametrize(
     ("estimator", "answers"), ESTIMATORS.values(), ids=ESTIMATORS.keys()
@@ -82,12 +83,23 @@ def learnt(estimator, answers, edges, **options):
 def flat(reading):
     """Return a reading as one array, those of several descriptors one after the other."""
     parts = reading.values() if isinstance(reading, dict) else [reading]
-    return np.concatenate([np.ravel(np.array(part, dtype=float)) for part in parts])
+    return np.concatenate([_numbers(part) for part in parts])
+
+
+def _numbers(part):
+    if isinstance(part, tuple):  # of Transports
+        part = [astuple(transport) for transport in part]
+    return np.ravel(np.array(part, dtype=float))
+
+
+def feature_map_of(model):
+    """Return the map from rows to features that a model uses now."""
+    return model._reading.feature_map.without_projection()
 
 
 def read(model, rows=ROWS[:40]):
     """Everything a user can read of a model, as arrays."""
-    found = [flat(model.k_), flat(model.transports_), flat(model.kernel_error_)]
+    found = [flat(model.k_), flat(model.transports_), flat(model.predicted_kernel_error_)]
     if isinstance(model, ExpChi2PCA):
         return [*found, model.components_, model.explained_variance_, model.transform(rows)]
     found += [model.coef_, np.atleast_1d(model.intercept_), np.array([model.alpha_])]

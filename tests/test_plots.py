@@ -24,7 +24,7 @@ from streamchi2 import (
     StreamingPCA,
     exp_chi2_kernel,
 )
-from streamchi2.adaptive_map import Transport
+from streamchi2.feature_map.adaptive import Transport
 from streamchi2.plots import (
     ConvergenceDisplay,
     DescriptorPathDisplay,

@@ -73,7 +73,7 @@ def compare(n_train, n_test, n_features, n_pca):
         if data is None:
             continue
         rows, labels, test_rows, test_labels = data
-        linear = StreamingRidgeClassifier(alpha="gcv")
+        linear = StreamingRidgeClassifier(alpha="auto")
         plain = ExpChi2Classifier(n_features, random_state=0)
         inside = ExpChi2Classifier(3 * n_features, n_pca=n_pca, random_state=0)
         found = [

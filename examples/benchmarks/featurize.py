@@ -28,7 +28,7 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler, Nystroem, RBFSampl
 from sklearn.pipeline import make_pipeline
 
 from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
-from streamchi2.bases.frequencies import fill_pairs
+from streamchi2.bases.random import fill_pairs
 from streamchi2.runtime.threads import BLOCK_ROWS
 
 N_COMPONENTS = 4096
@@ -119,20 +119,21 @@ def compare(rows: np.ndarray, repeats: int) -> None:
 
 def profile(rows: np.ndarray, repeats: int) -> None:
     """Print the parts of one block, against what cannot be avoided: cosines, sines and DCTs."""
-    recipe = ExpChi2Sampler(N_COMPONENTS, random_state=0).fit(rows)._recipe
+    sampler = ExpChi2Sampler(N_COMPONENTS, random_state=0).fit(rows)
+    (of_all_columns,) = sampler._reading.feature_map.blocks
     block = rows[:BLOCK_ROWS].astype(np.float32)
-    basis, scratch = recipe.basis, recipe.inputs(block)
+    basis, scratch = of_all_columns.basis, of_all_columns.inputs(block)
     features = np.empty((len(block), N_COMPONENTS), dtype=np.float32)
     phases = dct(scratch, axis=1, norm="ortho")
     half = features[:, : phases.shape[1]]
     seconds = median_seconds(
         {
-            "series coordinates": lambda: recipe.inputs(block),
+            "series coordinates": lambda: of_all_columns.inputs(block),
             "one DCT": lambda: dct(phases, axis=1, norm="ortho"),
             "cosine of a block's phases": lambda: np.cos(phases, out=half),
             "sine of a block's phases": lambda: np.sin(phases, out=half),
             "both, scaled": lambda: fill_pairs(phases.copy(), features, 0, basis.n_phases),
-            "all of it": lambda: recipe.transform(block),
+            "all of it": lambda: of_all_columns.transform(block),
         },
         20 * repeats,
     )

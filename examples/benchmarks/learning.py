@@ -51,11 +51,11 @@ def report(what: str, ours: float, theirs: float, aim: str) -> None:
 
 def moment_updates() -> None:
     block = features(BLOCK)
-    tracker, pca = Moments(WIDTH), StreamingPCA(300)
+    moments, pca = Moments(WIDTH), StreamingPCA(300)
     spent = median_seconds(
         {
             "syrk": lambda: ssyrk(1.0, block.T),
-            "update": lambda: tracker.update(block),
+            "update": lambda: moments.update(block),
             "partial_fit": lambda: pca.partial_fit(block),
         },
         repeats=11,
@@ -77,11 +77,11 @@ def incremental_pca() -> None:
 
 
 def warm_refresh() -> None:
-    tracker = Moments(WIDTH).update(features(8 * BLOCK))
-    before = tracker.scatter()
+    moments = Moments(WIDTH).update(features(8 * BLOCK))
+    before = moments.scatter()
     # Two refreshes, so that the block has twice the wanted size, as in a running stream.
     start = leading_eigenpairs(before, 256, leading_eigenpairs(before, 256))
-    after = tracker.update(features(BLOCK, seed=1)).scatter()
+    after = moments.update(features(BLOCK, seed=1)).scatter()
     spent = median_seconds(
         {
             "warm": lambda: leading_eigenpairs(after, 256, start),
@@ -153,7 +153,7 @@ def mapped_learning() -> None:
     later = median_seconds(
         {"block": lambda: model.predict(block), "row": lambda: model.predict(block[:1])}, 9
     )
-    print(f"  first prediction after learning, alpha by GCV: {first['solve']:.2f} s")
+    print(f"  first prediction after learning, alpha chosen: {first['solve']:.2f} s")
     print(f"  predictions a second: {BLOCK / later['block']:.0f}, singly {1 / later['row']:.0f}")
 
 

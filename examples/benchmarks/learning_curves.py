@@ -113,7 +113,7 @@ def number_or_name(text: str) -> float | str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="*", default=["digits"])
-    parser.add_argument("--alpha", nargs="+", type=number_or_name, default=["gcv"])
+    parser.add_argument("--alpha", nargs="+", type=number_or_name, default=["auto"])
     parser.add_argument("--basis", nargs="+", default=["orthogonal", "subspace", "landmarks"])
     parser.add_argument("--n-components", type=int, default=256)
     parser.add_argument("--seeds", type=int, default=3)

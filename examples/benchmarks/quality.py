@@ -59,7 +59,7 @@ class TwoSteps:
 
     def __init__(self, transform):
         self.transform = transform
-        self.ridge = StreamingRidgeClassifier("gcv")
+        self.ridge = StreamingRidgeClassifier("auto")
 
     def fit(self, rows, labels):
         """Learn from rows."""

@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from streamchi2 import LogHistogram, StreamingPCA, StreamingRidgeClassifier
 from streamchi2.bases import GaussianBasis
-from streamchi2.feature_map import FeatureMap
+from streamchi2.feature_map import MapBlock
 from streamchi2.plots.convergence import SERIES
 from streamchi2.series.transport import RotatedSeries
 
@@ -21,11 +21,11 @@ def fitted_series(name, rows, n_terms):
 
 def random_features(series, draw, size, *, beta, seed, basis=GaussianBasis, dof=2.0):
     """Return features of training and of test rows."""
-    recipe = FeatureMap(
+    block = MapBlock(
         RotatedSeries(series),
         basis(draw.train.shape[1] * series.n_terms, size, seed, beta, dof),
     )
-    return recipe.transform(draw.train), recipe.transform(draw.test)
+    return block.transform(draw.train), block.transform(draw.test)
 
 
 def principal(train, test, size, *, of_all_rows=True):
@@ -38,7 +38,7 @@ def principal(train, test, size, *, of_all_rows=True):
 def ridge_accuracy(features, draw):
     """Return the accuracy of ridge regression, its penalty chosen on the training rows alone."""
     train, test = features
-    model = StreamingRidgeClassifier("gcv").fit(train, draw.labels)
+    model = StreamingRidgeClassifier("auto").fit(train, draw.labels)
     return model.score(test, draw.test_labels)
 
 

@@ -71,8 +71,8 @@ def main():
     tasks = [(seed, size) for seed in range(n_seeds) for size in (ANY, *sizes)]
     for seed, size in bar(tasks, results.name):
         if size == ANY:
-            results.add("Linear", ANY, accuracy(StreamingRidgeClassifier("gcv"), n_rows, seed))
-            roots = accuracy(StreamingRidgeClassifier("gcv"), n_rows, seed, np.sqrt)
+            results.add("Linear", ANY, accuracy(StreamingRidgeClassifier("auto"), n_rows, seed))
+            roots = accuracy(StreamingRidgeClassifier("auto"), n_rows, seed, np.sqrt)
             results.add("Linear on square roots", ANY, roots)
             continue
         for name, model in methods(size, seed).items():

@@ -20,6 +20,7 @@ from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
+from streamchi2.feature_map.feature_map import Projection
 from streamchi2.model import Components, ModelParams, components_of
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
@@ -41,9 +42,10 @@ from streamchi2.validation import (
     refuse_huge,
 )
 
-# From what is known of the targets to what is known after a batch, and the batch as an array.
+# From what is known of the targets, the number of rows and which of them have weight to what is
+# known after a batch, and the batch as an array.
 TargetBatch = Callable[
-    [ClassTargets | NumericTargets | None, NDArray[np.bool_] | None],
+    [ClassTargets | NumericTargets | None, int, NDArray[np.bool_] | None],
     tuple[ClassTargets | NumericTargets, NDArray[Any]],
 ]
 
@@ -159,20 +161,21 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
     ) -> Self:
         """Validate a batch, then learn it: all of it, none of it or, after Ctrl-C, whole blocks."""
         rows = self._validated(X, first=first)
-        weights = as_weights(sample_weight, int(rows.shape[0]))
+        n_rows = int(rows.shape[0])
+        weights = as_weights(sample_weight, n_rows)
         heavy = None if weights is None or weights.all() else weights > 0.0
         if first and heavy is not None and not heavy.any():
             raise ValueError("sample_weight must not be zero for every row of the first batch")
         self._check_params(X, int(rows.shape[1]), first=first)
         if first:
-            known, batch = (None, None) if targets is None else targets(None, heavy)
+            known, batch = (None, None) if targets is None else targets(None, n_rows, heavy)
             stream = self._new_stream(int(rows.shape[1]), X, known)
         else:
             stream = self._stream
         # Warnings come last: made errors by a filter, they must find a state that is whole.
         with deferred_warnings(), stream.lock:
             if not first and targets is not None:
-                known, batch = targets(stream.targets, heavy)
+                known, batch = targets(stream.targets, n_rows, heavy)
             elif not first:
                 known, batch = stream.targets, None
             if heavy is not None:  # a weight of zero is as good as no row
@@ -376,14 +379,12 @@ class ComponentsEstimator(MapEstimator):
         super()._check_params(X, n_features, first=first)
         n_pca = self._model_params().n_pca
         adaptive = None if first else self._stream.feature_map
-        if adaptive is not None and adaptive.projection is not None:
-            settled = adaptive.projection.sizes
-            widths = tuple(block.shape[0] for block in adaptive.projection.blocks)
-            if _settles_otherwise(n_pca, settled, widths):
-                raise ValueError(
-                    "n_pca must not change after two passes, which have settled the components, "
-                    f"got {n_pca} after {settled}; use fit_stream, or a clone, to start afresh"
-                )
+        settled = None if adaptive is None else adaptive.projection
+        if settled is not None and _settles_otherwise(n_pca, settled):
+            raise ValueError(
+                "n_pca must not change after two passes, which have settled the components, got "
+                f"{n_pca} after {settled.sizes}; use fit_stream, or a clone, to start afresh"
+            )
 
     def _components(self) -> Components:
         """Return principal components of all features seen."""
@@ -417,16 +418,22 @@ class ComponentsEstimator(MapEstimator):
         return self._named(self._components().variance_shares)
 
 
-def _settles_otherwise(n_pca: Any, settled: tuple[int, ...], widths: tuple[int, ...]) -> bool:
+def _settles_otherwise(n_pca: Any, projection: Projection) -> bool:
     """Tell whether numbers of components are not those that a first pass has settled."""
     if n_pca is None:
         return True
-    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(settled)
-    # Shares of the variance were turned into numbers then.
-    return any(
-        isinstance(number, Integral) and min(int(number), width) != size
-        for number, size, width in zip(numbers, settled, widths, strict=True)
-    )
+    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(projection.sizes)
+    settled = zip(numbers, projection.blocks, projection.variance_shares, strict=True)
+    for number, vectors, shares in settled:
+        if isinstance(number, Integral):
+            if min(int(number), vectors.shape[0]) != shares.size:
+                return True
+        elif number is not None:
+            # A share of the variance was turned into the fewest components that hold it.
+            held, rounding = float(shares.sum()), 1e-9
+            if held < number - rounding or held - shares[-1] > number + rounding:
+                return True
+    return False
 
 
 def drawn_seed(random_state: Any) -> int:

@@ -184,9 +184,9 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         return self._observe(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        def absent(known: Any, heavy: NDArray[np.bool_] | None) -> Any:
+        def absent(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
             targets = known or ClassTargets()
-            return targets, targets.absent(int(np.shape(X)[0]))
+            return targets, targets.absent(n_rows)
 
         return self._learn_rows(X, sample_weight, absent, first=first)
 
@@ -200,8 +200,8 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         first: bool,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
-        def labelled(known: Any, heavy: NDArray[np.bool_] | None) -> Any:
-            labels = as_labels(self, y, int(np.shape(X)[0]))
+        def labelled(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
+            labels = as_labels(self, y, n_rows)
             batch = with_labels(labels, given)
             heard = labels[batch["given"] & (True if heavy is None else heavy)]
             return (known or ClassTargets()).with_batch(heard, classes), batch

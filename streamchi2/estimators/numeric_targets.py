@@ -11,14 +11,16 @@ from streamchi2.statistics.targets import NumericTargets
 from streamchi2.validation import as_numbers, refuse_huge
 
 
-def numeric_batch(estimator: Any, X: Any, y: Any, given: NDArray[np.bool_] | None = None) -> Any:
+def numeric_batch(estimator: Any, y: Any, given: NDArray[np.bool_] | None = None) -> Any:
     """Return a function that validates targets where something is known of earlier ones.
 
     ``given`` tells which rows have a target, where not all have.
     """
 
-    def validated(known: Any, heavy: Any) -> tuple[NumericTargets, NDArray[np.float64]]:
-        targets = as_numbers(estimator, y, int(np.shape(X)[0]))
+    def validated(
+        known: Any, n_rows: int, heavy: Any
+    ) -> tuple[NumericTargets, NDArray[np.float64]]:
+        targets = as_numbers(estimator, y, n_rows)
         refuse_huge(targets, name="y")
         flat = targets.ndim == 1
         targets = targets.reshape(targets.shape[0], -1)

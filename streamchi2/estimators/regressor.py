@@ -104,8 +104,8 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
         """
         check_is_fitted(self)
 
-        def absent(known: Any, heavy: Any) -> Any:
-            return known, known.absent(int(np.shape(X)[0]))
+        def absent(known: Any, n_rows: int, heavy: Any) -> Any:
+            return known, known.absent(n_rows)
 
         return self._learn_rows(X, sample_weight, absent, first=False)
 
@@ -118,7 +118,7 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
         first: bool,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
-        return self._learn_rows(X, sample_weight, numeric_batch(self, X, y, given), first=first)
+        return self._learn_rows(X, sample_weight, numeric_batch(self, y, given), first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         if batch.targets is None and not first:

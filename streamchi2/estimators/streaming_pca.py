@@ -136,8 +136,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         centred = features - found.mean.astype(features.dtype)
         # Rounding the mean moves every row alike: put it right in the products, where it is small.
         moved = (found.mean.astype(features.dtype) - found.mean) @ found.pairs.vectors
-        scores = centred @ found.pairs.vectors.astype(features.dtype, copy=False)
-        return np.asarray(scores + moved, dtype=features.dtype)
+        scores: Floats = centred @ found.pairs.vectors.astype(features.dtype, copy=False)
+        scores += moved.astype(features.dtype)
+        return scores
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return rows of principal components in the original coordinates, shape (n, d)."""

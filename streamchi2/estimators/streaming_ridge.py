@@ -146,7 +146,7 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
         return number if self._flat else intercept
 
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        return self._learn_rows(X, sample_weight, numeric_batch(self, X, y), first=first)
+        return self._learn_rows(X, sample_weight, numeric_batch(self, y), first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         batch.refuse_without_targets()

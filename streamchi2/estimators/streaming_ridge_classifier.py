@@ -173,8 +173,8 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         *,
         first: bool,
     ) -> Self:
-        def labelled(known: Any, heavy: NDArray[np.bool_] | None) -> Any:
-            labels = as_labels(self, y, int(np.shape(X)[0]))
+        def labelled(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
+            labels = as_labels(self, y, n_rows)
             heard = labels if heavy is None else labels[heavy]
             return (known or ClassTargets()).with_batch(heard, classes), with_labels(labels)
 

@@ -25,7 +25,9 @@ _GRID = np.logspace(-8, 3, 45)
 _PERFECT = 1e-10  # residuals, squared and relative, below which a penalty would fit rounding errors
 _MIN_FREEDOM = 1e-4  # share of n that must remain: below, residuals are rounding errors
 _LEAST_REST = 1e-6  # one minus the share of a sampled row: below, it may be rounding
-_TIE = 1e-7  # of log scores: what rounding does to them at 1e-8 of the largest eigenvalue
+# Of log scores. At 1e-8 of the largest eigenvalue rounding moves them by some 3e-8; where they are
+# flat it decides between neighbours unless what counts as equal is much more than that.
+_TIE = 1e-5
 
 
 def effective_count(weight: float, squares: float) -> float:

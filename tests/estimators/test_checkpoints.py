@@ -33,24 +33,24 @@ def failing(batches, n_good):
 def test_a_run_that_broke_off_goes_on_from_its_checkpoint_bit_for_bit(name, tmp_path):
     make, targets = ESTIMATORS[name]
     path, ends = tmp_path / "checkpoint", (50, 100, 150, 300)
-    whole = make().fit_stream(batches_of(targets, *ends), source_name="zoo")
-    words = {"source_name": "zoo", "checkpoint": path, "checkpoint_every": 90}
+    whole = make().fit_stream(batches_of(targets, *ends), source_name="tape")
+    params = {"source_name": "tape", "checkpoint": path, "checkpoint_every": 90}
     with pytest.raises(StopError):
-        make().fit_stream(failing(batches_of(targets, *ends), 3), **words)
-    assert load(path).provenance_ == {"zoo": ((0, 100),)}
-    resumed = make().fit_stream(batches_of(targets, 77), **words)  # cut in another way
+        make().fit_stream(failing(batches_of(targets, *ends), 3), **params)
+    assert load(path).provenance_ == {"tape": ((0, 100),)}
+    resumed = make().fit_stream(batches_of(targets, 77), **params)  # cut in another way
     assert dumped(resumed) == dumped(whole)
     assert dumped(load(path)) == dumped(whole)
-    again = make().fit_stream(failing(batches_of(targets, *ends), 99), **words)
+    again = make().fit_stream(failing(batches_of(targets, *ends), 99), **params)
     assert dumped(again) == dumped(whole)
 
 
 def test_in_memory_too_a_run_that_broke_off_can_go_on():
     model = ExpChi2Classifier(8, random_state=0)
     with pytest.raises(StopError):
-        model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="zoo")
-    assert model.provenance_ == {"zoo": ((0, 90),)}
-    model.fit_stream(batches_of(CODES), source_name="zoo", forget=False)
+        model.fit_stream(failing(batches_of(CODES, 40, 90), 2), source_name="tape")
+    assert model.provenance_ == {"tape": ((0, 90),)}
+    model.fit_stream(batches_of(CODES), source_name="tape", forget=False)
     assert without_provenance(model) == dumped(
         ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES)
     )
@@ -63,7 +63,7 @@ def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
     rng = np.random.default_rng(0)
     rows, labels = rng.dirichlet(np.ones(6), size=9000), rng.integers(0, 3, 9000)
     pq.write_table(table_of(rows, labels), tmp_path / "rows.parquet", row_group_size=2000)
-    words = {"target": "y", "checkpoint": "run", "checkpoint_every": 2000}
+    params = {"target": "y", "checkpoint": "run", "checkpoint_every": 2000}
     script = textwrap.dedent(
         f"""
         import os, signal
@@ -71,14 +71,14 @@ def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
 
         learn = ExpChi2Classifier._learn_batch
 
-        def mortal(self, batch, *, first):
+        def dying(self, batch, *, first):
             if batch.start >= 5000:
                 os.kill(os.getpid(), signal.SIGKILL)
             learn(self, batch, first=first)
 
-        ExpChi2Classifier._learn_batch = mortal
+        ExpChi2Classifier._learn_batch = dying
         model = ExpChi2Classifier(32, random_state=0)
-        model.fit_stream("rows.parquet", batch_size=700, **{words})
+        model.fit_stream("rows.parquet", batch_size=700, **{params})
         """
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -86,7 +86,7 @@ def test_a_process_killed_half_way_and_started_again_ends_with_the_same_model(
     assert run.returncode == -signal.SIGKILL
     monkeypatch.chdir(tmp_path)
     assert list(load("run").provenance_.values()) == [((0, 4000),)]
-    resumed = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", **words)
+    resumed = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", **params)
     whole = ExpChi2Classifier(32, random_state=0).fit_stream("rows.parquet", target="y")
     assert dumped(resumed) == dumped(whole)
 
@@ -122,5 +122,5 @@ def test_a_checkpoint_of_something_else_is_refused_and_nothing_changes(case, tmp
     before, model = path.read_bytes(), sampler().fit(ROWS[:70])
     state = dumped(model)
     with pytest.raises(StateMismatchError, match=message):
-        model.fit_stream([ROWS], source_name="zoo", checkpoint=path)
+        model.fit_stream([ROWS], source_name="tape", checkpoint=path)
     assert (dumped(model), path.read_bytes()) == (state, before)

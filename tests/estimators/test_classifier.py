@@ -1,4 +1,4 @@
-"""ExpChi2Classifier: labels at the door, oracles on the same features, probabilities."""
+"""ExpChi2Classifier: validation of labels, oracles on the same features, probabilities."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ EXACT = {**STILL, "dtype": "float64"}
 
 
 def features_of(model, rows):
-    """Features by a sampler with the same words, fitted to the same first rows."""
-    words = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
-    return ExpChi2Sampler(**words).fit(ROWS).transform(rows)
+    """Features by a sampler with the same params, fitted to the same first rows."""
+    params = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
+    return ExpChi2Sampler(**params).fit(ROWS).transform(rows)
 
 
 @pytest.fixture
@@ -160,8 +160,8 @@ def test_log_loss_keeps_up_with_scikit_learns_calibrated_ridge(name, parts_of):
     oracle.fit(sampler.transform(rows), labels)
     theirs = log_loss(test_labels, oracle.predict_proba(sampler.transform(test_rows)))
     ours = log_loss(test_labels, model.predict_proba(test_rows))
-    # One temperature, so that the likeliest class is the one predicted, against two numbers a class:
-    # measured .100 against .174, .171 against .174 and .736 against .694.
+    # One temperature, so that the likeliest class is the one predicted, against two numbers a
+    # class: measured .100 against .174, .171 against .174 and .736 against .694.
     assert ours < 1.1 * theirs
 
 
@@ -188,14 +188,14 @@ def test_an_answer_belongs_to_one_state_even_if_a_class_arrives_in_the_middle(mo
     before = ExpChi2Classifier(32, calibrate="quantile", **STILL).fit(ROWS[:200], NAMES[:200])
     for reading in ("predict", "predict_proba", "decision_function"):
         model = pickle.loads(pickle.dumps(before))
-        features = model._features
+        scores = model._scores
 
-        def interrupted(X, recipe, model=model, features=features):
-            monkeypatch.setattr(model, "_features", features)
+        def interrupted(fitted, X, model=model, scores=scores):
+            monkeypatch.setattr(model, "_scores", scores)
             model.partial_fit(ROWS[:30], ["bacon"] * 30)
-            return features(X, recipe)
+            return scores(fitted, X)
 
-        monkeypatch.setattr(model, "_features", interrupted)
+        monkeypatch.setattr(model, "_scores", interrupted)
         assert_array_equal(getattr(model, reading)(ROWS), getattr(before, reading)(ROWS))
         assert "bacon" in model.classes_
 
@@ -233,13 +233,15 @@ def test_sparse_rows_give_the_model_of_dense_ones():
     )
 
 
-def test_words_of_the_model_take_effect_when_learning_goes_on():
+def test_params_of_the_model_take_effect_at_the_next_reading():
     model = ExpChi2Classifier(32, alpha=1.0, **STILL).fit(ROWS, NAMES)
     scores = model.decision_function(ROWS)
     model.set_params(alpha=50.0, calibrate="quantile")
-    assert model.alpha_ == 1.0
+    assert model.alpha_ == 50.0
+    anew = ExpChi2Classifier(32, alpha=50.0, calibrate="quantile", **STILL).fit(ROWS, NAMES)
+    assert_array_equal(model.decision_function(ROWS), anew.decision_function(ROWS))
+    model.set_params(alpha=1.0, calibrate=None)
     assert_array_equal(model.decision_function(ROWS), scores)
-    assert model.partial_fit(ROWS[:1], NAMES[:1]).alpha_ == 50.0
 
 
 def test_explained_variance_needs_principal_components():

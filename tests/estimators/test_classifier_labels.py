@@ -69,11 +69,11 @@ BAD_LABELS = {
 
 @pytest.mark.parametrize("kind", BAD_LABELS)
 def test_bad_labels_leave_no_trace(kind):
-    labels, words, message = BAD_LABELS[kind]
+    labels, options, message = BAD_LABELS[kind]
     model = ExpChi2Classifier(32, **STILL).fit(ROWS[:100], NAMES[:100])
     before = pickle.dumps(model)
     with pytest.raises((TypeError, ValueError), match=message):
-        model.partial_fit(ROWS[:5], labels, **words)
+        model.partial_fit(ROWS[:5], labels, **options)
     assert pickle.dumps(model) == before
 
 
@@ -97,10 +97,10 @@ def test_shards_whose_labels_disagree_are_refused_without_a_trace():
     new_class = base.new_shard().partial_fit(ROWS[:9], np.full(9, 7))
     with pytest.raises(TypeError, match="labels of one kind"):
         fresh.partial_fit(ROWS[:3], NAMES[:3])  # a shard knows the labels of its origin
-    words = ExpChi2Classifier(32, **STILL).fit(ROWS[:9], NAMES[:9])
+    text = ExpChi2Classifier(32, **STILL).fit(ROWS[:9], NAMES[:9])
     before = pickle.dumps(base), pickle.dumps(declared)
-    with pytest.raises(StateMismatchError, match="all words or all numbers"):
-        base.merge(words)
+    with pytest.raises(StateMismatchError, match="all text or all numbers"):
+        base.merge(text)
     with pytest.raises(StateMismatchError, match="classes were declared as"):
         declared.merge(new_class)
     assert (pickle.dumps(base), pickle.dumps(declared)) == before

@@ -37,14 +37,14 @@ def test_a_pure_noise_descriptor_is_dropped_by_group_lasso_and_kept_by_ridge(dig
 def test_a_choice_among_descriptors_of_a_handful_of_rows_needs_no_warning(basis):
     # More features than rows fit them exactly, and scales grow until rounding shows.
     for few in (slice(9, 12), slice(25, 30), slice(48, 51)):
-        words = {"penalty": "group_lasso", "descriptors": TWO, "random_state": 0}
-        model = ExpChi2Classifier(60, basis=basis, **words).fit(ROWS[few], LABELS[few])
+        params = {"penalty": "group_lasso", "descriptors": TWO, "random_state": 0}
+        model = ExpChi2Classifier(60, basis=basis, **params).fit(ROWS[few], LABELS[few])
         assert set(model.descriptor_path_) == set(model.descriptor_weights_) == set(TWO)
 
 
 def test_a_single_class_chooses_no_descriptor():
-    words = {"penalty": "group_lasso", "descriptors": TWO, "random_state": 0}
-    model = ExpChi2Classifier(24, **words).fit(ROWS[:100], np.full(100, "ash"))
+    params = {"penalty": "group_lasso", "descriptors": TWO, "random_state": 0}
+    model = ExpChi2Classifier(24, **params).fit(ROWS[:100], np.full(100, "ash"))
     assert not any(model.descriptor_weights_.values())
     assert not any(model.descriptor_path_.values())
     assert_array_equal(model.predict_proba(ROWS[:3]), np.ones((3, 1)))

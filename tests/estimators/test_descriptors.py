@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mapped_models import LABELS, ROWS, TARGETS, flat
+from mapped_models import LABELS, ROWS, TARGETS, feature_map_of, flat
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -19,7 +19,8 @@ from sklearn.linear_model import Ridge
 
 from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor, ExpChi2Sampler
 from streamchi2.errors import StateMismatchError
-from streamchi2.joint_map import descriptor_seed
+from streamchi2.feature_map.adaptive import AdaptiveBlock
+from streamchi2.feature_map.params import block_seed
 from streamchi2.persistence import dumped, loaded
 
 TWO = {"low": slice(0, 2), "high": [4, 2, 3]}
@@ -27,11 +28,11 @@ FRAME = pd.DataFrame(ROWS, columns=["red", "green", "blue", "ink", "paper"])
 ANSWERS = {ExpChi2Classifier: LABELS, ExpChi2Regressor: TARGETS[:, 0], ExpChi2PCA: None}
 
 
-def model_of(kind=ExpChi2Classifier, descriptors=TWO, n_rows=400, rows=ROWS, **words):
-    words = {"n_components": 24, "n_terms": 3, "random_state": 0} | words
+def model_of(kind=ExpChi2Classifier, descriptors=TWO, n_rows=400, rows=ROWS, **params):
+    params = {"n_components": 24, "n_terms": 3, "random_state": 0} | params
     answers = ANSWERS[kind]
     own = () if answers is None else (answers[:n_rows],)
-    return kind(descriptors=descriptors, **words).partial_fit(rows[:n_rows], *own)
+    return kind(descriptors=descriptors, **params).partial_fit(rows[:n_rows], *own)
 
 
 def said(model, rows=ROWS[:50]):
@@ -41,9 +42,9 @@ def said(model, rows=ROWS[:50]):
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-@pytest.mark.parametrize("words", [{}, {"n_pca": 9}, {"half_life": 100.0}, {"basis": "landmarks"}])
-def test_a_single_descriptor_of_all_columns_changes_no_bit(kind, words):
-    one, plain = (model_of(kind, which, **words) for which in ({"all": slice(None)}, None))
+@pytest.mark.parametrize("params", [{}, {"n_pca": 9}, {"half_life": 100.0}, {"basis": "landmarks"}])
+def test_a_single_descriptor_of_all_columns_changes_no_bit(kind, params):
+    one, plain = (model_of(kind, which, **params) for which in ({"all": slice(None)}, None))
     assert_array_equal(said(one), said(plain))
     assert_array_equal(one.k_["all"], plain.k_)
 
@@ -51,18 +52,18 @@ def test_a_single_descriptor_of_all_columns_changes_no_bit(kind, words):
 def test_the_features_of_each_descriptor_are_those_of_its_own_sampler():
     model = model_of(ExpChi2PCA, n_pca=None, n_components={"low": 10, "high": 14})
     parts = zip(("low", "high"), (10, 14), TWO.values(), strict=True)
-    features = model._recipe.transform(ROWS[:50])
+    features = feature_map_of(model).transform(ROWS[:50])
+    seed = model._stream.feature_map.params.seed
     for place, (name, size, columns) in enumerate(parts):
-        drawn = model._stream.tracker.map.settings.seed
         sampler = ExpChi2Sampler(size, n_terms=3)
-        settings_ = sampler._map_settings(len(model.descriptor_columns_[name]), 0)
-        own = type(model._stream.tracker.map.parts[0])(
-            settings_.with_seed(descriptor_seed(drawn, place))
-        )
+        params = sampler._map_params(len(model.descriptor_columns_[name]), block_seed(seed, place))
+        own = AdaptiveBlock(params.blocks[0])
         for start, stop in ((0, 64), (64, 256), (256, 400)):
-            own.update(ROWS[start:stop, columns])
-        assert_array_equal(features[:, :size], own.recipe.transform(ROWS[:50, columns]))
-        assert_array_equal(model.k_[name], own.recipe.series.series.k)
+            own.absorb(ROWS[start:stop, columns])
+            if stop == 256:
+                own.reestimate()
+        assert_array_equal(features[:, :size], own.block.transform(ROWS[:50, columns]))
+        assert_array_equal(model.k_[name], own.block.series.series.k)
         assert model.kernel_error()[name] == own.measured_kernel_error()
         assert model.transports_[name] == own.transports
         features = features[:, size:]
@@ -77,9 +78,9 @@ def test_the_features_of_each_descriptor_are_those_of_its_own_sampler():
 )
 @settings(max_examples=12)
 def test_one_pass_equals_explicit_projection(n_pca, alpha, n_rows):
-    words = {"alpha": alpha, "dtype": "float64", "adapt": False}
-    model = model_of(ExpChi2Regressor, n_rows=n_rows, n_pca=n_pca, **words)
-    features = model._recipe.transform(ROWS)
+    params = {"alpha": alpha, "dtype": "float64", "adapt": False}
+    model = model_of(ExpChi2Regressor, n_rows=n_rows, n_pca=n_pca, **params)
+    features = feature_map_of(model).transform(ROWS)
     if n_pca is not None:
         shares = model.explained_variance_ratio_
         blocks = []
@@ -157,7 +158,7 @@ def test_columns_that_make_no_sense_are_refused(descriptors, kind, rule):
 
 
 @pytest.mark.parametrize(
-    ("words", "rule"),
+    ("params", "rule"),
     [
         ({"n_components": 0}, "n_components must be at least 1, got 0"),
         ({"n_components": {"low": 3}}, "n_components must have a value for each.*low, high"),
@@ -169,12 +170,12 @@ def test_columns_that_make_no_sense_are_refused(descriptors, kind, rule):
         ({"penalty": "group"}, "penalty must be one of .*'group_lasso'"),
     ],
 )
-def test_words_that_do_not_fit_the_descriptors_are_refused(words, rule):
+def test_params_that_do_not_fit_the_descriptors_are_refused(params, rule):
     with pytest.raises((TypeError, ValueError), match=rule):
-        model_of(**words)
+        model_of(**params)
 
 
-def test_group_lasso_and_words_for_each_need_descriptors():
+def test_group_lasso_and_params_for_each_need_descriptors():
     with pytest.raises(ValueError, match="'group_lasso' needs descriptors to choose among"):
         model_of(descriptors=None, penalty="group_lasso")
     with pytest.raises(TypeError, match="n_components must be an integer"):
@@ -217,7 +218,8 @@ def test_sparse_rows_give_the_answers_of_dense_ones():
 
 def test_readings_are_dicts_in_the_order_of_the_descriptors():
     model = model_of(n_pca=6, basis={"low": "orthogonal", "high": "gaussian"})
-    for name in ("k_", "n_terms_", "beta_", "input_histogram_", "kernel_error_", "transports_"):
+    readings = ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_")
+    for name in (*readings, "transports_"):
         assert list(getattr(model, name)) == ["low", "high"]
     assert list(model.kernel_error()) == list(model.explained_variance_ratio_) == ["low", "high"]
     assert model.coef_.shape == (3, 24)
@@ -261,6 +263,6 @@ def test_shards_of_a_stream_with_selectors_merge():
     base.merge(shard)
     # Sums in another order, through a solve whose condition is at most 1e8.
     assert_allclose(base.coef_, whole.coef_, atol=1e-6 * np.abs(whole.coef_).max())
-    assert_allclose(flat(base.kernel_error_), flat(whole.kernel_error_))
+    assert_allclose(flat(base.predicted_kernel_error_), flat(whole.predicted_kernel_error_))
     fresh = clone(whole).merge(whole)
     assert_array_equal(said(fresh, FRAME[:50]), said(whole, FRAME[:50]))

@@ -101,7 +101,7 @@ def test_bad_rows_leave_no_trace(estimator, answers, kind):
     assert vars(fresh) == vars(clone(estimator))
 
 
-BAD_WORDS = {
+BAD_PARAMS = {
     "n_pca": [0, 1.5, "many"],
     "n_jobs": [0],
     "half_life": [-1.0],
@@ -109,19 +109,19 @@ BAD_WORDS = {
     "beta": [-1.0, "none"],
     "random_state": [8],
 }
-REGRESSION_WORDS = {"alpha": [-1.0, "cv"], "penalty": ["l0"], "l1_ratio": [0.0, 2.0]}
+REGRESSION_PARAMS = {"alpha": [-1.0, "cv"], "penalty": ["l0"], "l1_ratio": [0.0, 2.0]}
 
 
 @each_estimator
-def test_bad_words_and_weights_leave_no_trace(estimator, answers):
+def test_bad_params_and_weights_leave_no_trace(estimator, answers):
     model = learnt(estimator, answers, [0, 400])
     before = pickle.dumps(model)
     some = (ROWS[:3], None if answers is None else answers[:3])
     for weights in ([1.0, -1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 2.0], ["a", "b", "c"]):
         with pytest.raises((TypeError, ValueError), match="sample_weight must"):
             model.partial_fit(*some, sample_weight=weights)
-    words = BAD_WORDS if answers is None else {**BAD_WORDS, **REGRESSION_WORDS}
-    for name, values in words.items():
+    params = BAD_PARAMS if answers is None else {**BAD_PARAMS, **REGRESSION_PARAMS}
+    for name, values in params.items():
         usual = model.get_params()[name]
         for value in values:
             with pytest.raises((TypeError, ValueError), match=name):

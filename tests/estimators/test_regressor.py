@@ -1,4 +1,4 @@
-"""ExpChi2Regressor: targets at the door, oracles on the same features, strange streams."""
+"""ExpChi2Regressor: validation of targets, oracles on the same features, strange streams."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ EXACT = {**STILL, "dtype": "float64"}
 
 
 def features_of(model, rows):
-    words = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
-    return ExpChi2Sampler(**words).fit(ROWS).transform(rows)
+    params = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
+    return ExpChi2Sampler(**params).fit(ROWS).transform(rows)
 
 
 @pytest.mark.parametrize("targets", [TARGETS[:, 0], TARGETS[:, :1], TARGETS])

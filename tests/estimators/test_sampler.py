@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sampler_streams import SEEDED, WAYS, assert_same_state, fed, stream
+from sampler_streams import SEEDED, WAYS, assert_same_state, feature_map_of, fed, stream
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -49,7 +49,7 @@ def test_a_refused_first_call_leaves_the_sampler_unfitted(kind):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("params", "message"),
     [
         ({"n_components": 0}, "n_components must be at least 1"),
         ({"beta": "wide"}, "beta must be a number or 'auto', got 'wide'"),
@@ -67,9 +67,9 @@ def test_a_refused_first_call_leaves_the_sampler_unfitted(kind):
         ({"n_jobs": 0}, "n_jobs must be"),
     ],
 )
-def test_bad_words_are_refused_when_fitting(words, message):
+def test_bad_params_are_refused_when_fitting(params, message):
     state = np.random.RandomState(3)
-    sampler = ExpChi2Sampler(**{**SEEDED, "random_state": state, **words})
+    sampler = ExpChi2Sampler(**{**SEEDED, "random_state": state, **params})
     with pytest.raises((ValueError, TypeError), match=message):
         sampler.partial_fit(stream(10))
     assert not hasattr(sampler, "_stream")
@@ -77,10 +77,10 @@ def test_bad_words_are_refused_when_fitting(words, message):
 
 
 @pytest.mark.parametrize(
-    "words", [{"beta": 2.0}, {"n_components": 32}, {"adapt": False}, {"random_state": 5}]
+    "params", [{"beta": 2.0}, {"n_components": 32}, {"adapt": False}, {"random_state": 5}]
 )
-def test_words_must_not_change_in_the_middle_of_a_stream(words):
-    sampler = fed(stream(100)).set_params(**words)
+def test_params_must_not_change_in_the_middle_of_a_stream(params):
+    sampler = fed(stream(100)).set_params(**params)
     with pytest.raises(ValueError, match="must not change between calls"):
         sampler.partial_fit(stream(10))
     sampler.fit(stream(10))  # but a new stream may have others
@@ -97,13 +97,14 @@ def test_the_number_of_jobs_may_change_and_changes_no_bit():
 
 def test_reading_changes_nothing():
     sampler = fed(stream(1100, growth=20.0), **WAYS["narrow"])
-    before, words = pickle.dumps(sampler), dict(vars(sampler))
+    before, state = pickle.dumps(sampler), dict(vars(sampler))
     sampler.transform(stream(10))
-    for name in ("k_", "n_terms_", "beta_", "input_histogram_", "kernel_error_", "transports_"):
+    readings = ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_")
+    for name in (*readings, "transports_"):
         getattr(sampler, name)
     assert sampler.kernel_error().worst >= sampler.kernel_error().rms > 0
     sampler.input_histogram_.update(stream(5))
-    assert vars(sampler) == words
+    assert vars(sampler) == state
     assert pickle.dumps(sampler) == before
 
 
@@ -128,7 +129,7 @@ def test_integers_are_not_truncated_and_any_container_will_do():
     stored_zeros.data[:] = counts.ravel()
     for given_rows in (counts, counts.tolist(), pd.DataFrame(counts), counts.astype(np.uint8)):
         found = ExpChi2Sampler(**SEEDED).fit(given_rows)
-        assert found._recipe == expected._recipe
+        assert feature_map_of(found) == feature_map_of(expected)
         assert_array_equal(found.transform(given_rows), expected.transform(counts))
     sparse_fit = ExpChi2Sampler(**SEEDED).fit(stored_zeros)
     # Distances of sparse rows round in another order, and so does beta.
@@ -210,7 +211,7 @@ def test_a_million_columns_are_folded():
     places = (np.repeat(np.arange(100), 10), random.integers(0, 10**6, 1000))
     rows = sparse.csr_array((random.random(1000), places), shape=(100, 10**6))
     sampler = ExpChi2Sampler(512, random_state=0).fit(rows)
-    assert sampler._recipe.buckets.n_buckets == 4096
+    assert feature_map_of(sampler).blocks[0].buckets.n_buckets == 4096
     assert sampler.transform(rows).shape == (100, 512)
 
 

@@ -1,3 +1,5 @@
+"""The laws of the sampler: cuttings, shards, refusals."""
+
 import pickle
 from functools import cache
 
@@ -6,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sampler_streams import SEEDED, WAYS, assert_same_state, fed, stream
+from sampler_streams import SEEDED, WAYS, assert_same_state, feature_map_of, fed, sampled, stream
 from strategies import BAD_ROWS
 
 from streamchi2 import ExpChi2Sampler
@@ -61,12 +63,12 @@ def test_shards_under_one_map_merge_to_one_pass(weighted, n_shards):
     for shard in [*reversed(shards[:-1]), first]:
         backward.merge(shard)
     for merged in (forward, backward):
-        assert merged._recipe == whole._recipe
+        assert feature_map_of(merged) == feature_map_of(whole)
         assert merged.input_histogram_ == whole.input_histogram_  # weights are whole numbers
         assert merged._stream.n_rows == 1500
     assert_array_equal(
-        np.sort(forward._map.sample.rows.toarray(), axis=0),
-        np.sort(backward._map.sample.rows.toarray(), axis=0),
+        np.sort(sampled(forward).rows.toarray(), axis=0),
+        np.sort(sampled(backward).rows.toarray(), axis=0),
     )
 
 
@@ -109,10 +111,10 @@ def bad_calls():
 def test_a_refused_call_leaves_no_trace(name):
     sampler = fed(stream(300))
     sampler.transform(stream(2))
-    before, words = pickle.dumps(sampler), set(vars(sampler))
+    before, names = pickle.dumps(sampler), set(vars(sampler))
     with pytest.raises((ValueError, TypeError)):
         bad_calls()[name](sampler)
-    assert set(vars(sampler)) == words
+    assert set(vars(sampler)) == names
     assert pickle.dumps(sampler) == before
     assert_same_state(
         sampler.partial_fit(stream(30, seed=2)), fed(np.vstack([stream(300), stream(30, seed=2)]))

@@ -13,6 +13,7 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge, RidgeClassifier
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.persistence import dumped
 
 X, Y = load_diabetes(return_X_y=True)
 X = X * 20.0
@@ -37,7 +38,7 @@ def test_ridge_equals_scikit_learn(alpha):
 
 
 @pytest.mark.parametrize(
-    ("words", "oracle"),
+    ("params", "oracle"),
     [
         ({"penalty": "lasso"}, Lasso(alpha=0.7, tol=1e-12, max_iter=10**5)),
         (
@@ -46,8 +47,8 @@ def test_ridge_equals_scikit_learn(alpha):
         ),
     ],
 )
-def test_lasso_and_elastic_net_equal_scikit_learn(words, oracle):
-    ours = streamed(StreamingRidge(0.7, **words), X, Y)
+def test_lasso_and_elastic_net_equal_scikit_learn(params, oracle):
+    ours = streamed(StreamingRidge(0.7, **params), X, Y)
     assert_allclose(ours.predict(X), oracle.fit(X, Y).predict(X), atol=1e-4)
     assert_array_equal(ours.coef_ == 0.0, oracle.coef_ == 0.0)
 
@@ -74,12 +75,14 @@ def test_weights_count_like_repeated_rows():
     assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4)
 
 
-def test_another_alpha_takes_effect_when_learning_goes_on():
+def test_another_alpha_takes_effect_at_the_next_reading():
     model = streamed(StreamingRidge(1.0), X, Y)
+    before = model.predict(X)
     model.set_params(alpha=50.0)
-    assert model.alpha_ == 1.0
-    model.partial_fit(X[:1], Y[:1])
     assert model.alpha_ == 50.0
+    assert_allclose(model.predict(X), Ridge(50.0).fit(X, Y).predict(X), rtol=1e-6)
+    model.set_params(alpha=1.0)
+    assert_array_equal(model.predict(X), before)
 
 
 def test_the_classifier_equals_scikit_learn():
@@ -94,9 +97,9 @@ def test_the_classifier_equals_scikit_learn():
 
 
 def test_two_classes_have_one_score_as_in_scikit_learn():
-    rows, words = IMAGES[DIGITS < 2], np.array(["nil", "one"])[DIGITS[DIGITS < 2]]
-    ours = streamed(StreamingRidgeClassifier(1.0), rows, words)
-    theirs = RidgeClassifier(1.0).fit(rows, words)
+    rows, names = IMAGES[DIGITS < 2], np.array(["nil", "one"])[DIGITS[DIGITS < 2]]
+    ours = streamed(StreamingRidgeClassifier(1.0), rows, names)
+    theirs = RidgeClassifier(1.0).fit(rows, names)
     assert_allclose(ours.decision_function(rows), theirs.decision_function(rows), atol=1e-6)
     assert_allclose(ours.coef_.ravel(), theirs.coef_.ravel(), atol=1e-6)
     assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-6)
@@ -143,7 +146,7 @@ def test_bad_labels_leave_no_trace(labels, options, error, message):
     before = copy.deepcopy(model)
     with pytest.raises(error, match=message):
         model.partial_fit(IMAGES[:3], labels, **options)
-    assert model._stream == before._stream
+    assert dumped(model) == dumped(before)
     assert_array_equal(model.classes_, before.classes_)
     assert_array_equal(model.coef_, before.coef_)
 
@@ -170,26 +173,26 @@ def test_classes_declared_after_others_were_learnt_are_refused():
 )
 def test_bad_targets_leave_no_trace(targets, error, message):
     model = StreamingRidge().partial_fit(X, Y)
-    before = model._stream.copy()
+    before = dumped(model)
     with pytest.raises(error, match=message):
         model.partial_fit(X[:3], targets)
-    assert model._stream == before
+    assert dumped(model) == before
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("params", "message"),
     [
-        ({"alpha": -1.0}, "alpha must be positive and finite"),
-        ({"alpha": "auto"}, "alpha must be one of 'gcv'"),
+        ({"alpha": -1.0}, "alpha must be a non-negative finite number"),
+        ({"alpha": "cv"}, "or 'auto' or 'gcv' or 'reml', got 'cv'"),
         ({"penalty": "bridge"}, "penalty must be one of"),
         ({"l1_ratio": 1.5}, "l1_ratio must be above 0 and at most 1"),
         ({"half_life": 0.0}, "half_life must be positive"),
     ],
 )
-def test_bad_words_are_refused_before_anything_is_learnt(words, message):
+def test_bad_params_are_refused_before_anything_is_learnt(params, message):
     for model, answers in (
-        (StreamingRidge(**words), Y),
-        (StreamingRidgeClassifier(**words), Y > 100),
+        (StreamingRidge(**params), Y),
+        (StreamingRidgeClassifier(**params), Y > 100),
     ):
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X, answers)
@@ -201,10 +204,10 @@ def test_shards_with_other_answers_do_not_merge():
     flat, column = StreamingRidge().fit(X, Y), StreamingRidge().fit(X, Y[:, None])
     with pytest.raises(StateMismatchError, match="targets must have the same shape"):
         flat.merge(column)
-    words = StreamingRidgeClassifier().fit(X, np.where(Y > 100, "high", "low"))
+    text = StreamingRidgeClassifier().fit(X, np.where(Y > 100, "high", "low"))
     numbers = StreamingRidgeClassifier().fit(X, Y > 100)
-    with pytest.raises(StateMismatchError, match="all words or all numbers"):
-        words.merge(numbers)
+    with pytest.raises(StateMismatchError, match="all text or all numbers"):
+        text.merge(numbers)
     declared = StreamingRidgeClassifier().partial_fit(X, Y > 100, classes=[0, 1])
     with pytest.raises(StateMismatchError, match=r"declared as \[0, 1\]"):
         declared.merge(StreamingRidgeClassifier().fit(X, (Y // 100).astype(int)))

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mapped_models import LABELS, ROWS, TARGETS, WEIGHTS
+from mapped_models import LABELS, ROWS, TARGETS, WEIGHTS, feature_map_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
@@ -37,13 +37,13 @@ def batches(targets, n_rows=1100, *, weighted=False):
     return found
 
 
-def model_of(kind=ExpChi2Regressor, **words):
-    words = {"n_components": 24, "n_terms": 3, "random_state": 0, "n_pca": 9} | words
-    return kind(**{"descriptors": TWO} | words)
+def model_of(kind=ExpChi2Regressor, **params):
+    params = {"n_components": 24, "n_terms": 3, "random_state": 0, "n_pca": 9} | params
+    return kind(**{"descriptors": TWO} | params)
 
 
-def both(kind, source, **words):
-    one, two = (model_of(kind, **words) for _ in range(2))
+def both(kind, source, **params):
+    one, two = (model_of(kind, **params) for _ in range(2))
     one.fit_stream(source, memory_budget=SCATTER)
     two.fit_stream(source, memory_budget=SCATTER - 1)
     return one, two
@@ -51,15 +51,15 @@ def both(kind, source, **words):
 
 @given(
     n_pca=st.one_of(st.integers(2, 20), st.just(0.9), st.just({"low": 3, "high": 0.8})),
-    words=st.sampled_from(
+    params=st.sampled_from(
         [{}, {"half_life": 300.0}, {"penalty": "group_lasso", "alpha": 1e-3}, {"alpha": 1.0}]
     ),
     weighted=st.booleans(),
 )
 @settings(max_examples=10)
-def test_two_passes_equal_one_pass(n_pca, words, weighted):
+def test_two_passes_equal_one_pass(n_pca, params, weighted):
     source = batches(TARGETS, weighted=weighted)
-    one, two = both(ExpChi2Regressor, source, n_pca=n_pca, **EXACT, **words)
+    one, two = both(ExpChi2Regressor, source, n_pca=n_pca, **EXACT, **params)
     # Sums of float64 in another order; a component turns by rounding over the gap to its
     # neighbour, and by GCV or alpha at most 1e6 of it comes through.
     atol = 1e-7 * np.abs(TARGETS).max()
@@ -74,7 +74,7 @@ def test_two_passes_equal_one_pass(n_pca, words, weighted):
 def test_two_passes_equal_explicit_projection():
     source = [(ROWS[:700], TARGETS[:700]), (ROWS[700:1100], TARGETS[700:1100])]
     _, two = both(ExpChi2Regressor, source, alpha=0.5, **EXACT)
-    features = two._solution.learnt.recipe.transform(ROWS)
+    features = feature_map_of(two).transform(ROWS)
     blocks = []
     for part, n in zip(np.split(features, 2, axis=1), (5, 4), strict=True):
         centred = part[:1100] - part[:1100].mean(axis=0)
@@ -94,8 +94,8 @@ def test_classifiers_agree_in_their_probabilities_too():
 def test_maps_that_adapt_agree_within_what_transport_has_moved():
     growing = ROWS * np.linspace(0.2, 3.0, len(ROWS))[:, None]
     source = [(growing[:700], TARGETS[:700]), (growing[700:], TARGETS[700:])]
-    words = {"alpha": 1.0, "n_components": 300, "n_terms": 3, "n_pca": 9}
-    one, two = (model_of(**words) for _ in range(2))
+    params = {"alpha": 1.0, "n_components": 300, "n_terms": 3, "n_pca": 9}
+    one, two = (model_of(**params) for _ in range(2))
     one.fit_stream(source)
     two.fit_stream(source, memory_budget="100kB")
     moved = sum(one.transport_residual_.values())
@@ -119,8 +119,8 @@ def test_what_two_passes_have_learnt_is_saved_copied_and_goes_on():
     assert two.input_histogram_ == one.input_histogram_
     assert two.kernel_error() == one.kernel_error()
     # The components stay those of the first pass.
-    vectors = two._stream.tracker.map.projection.vectors
-    projected = vectors.coordinates(two._solution.learnt.recipe.transform(ROWS))
+    vectors = two._stream.feature_map.projection.vectors
+    projected = vectors.coordinates(feature_map_of(two).transform(ROWS))
     labelled = np.r_[0:150, 250 : len(ROWS)]
     explicit = Ridge(1.0).fit(projected[labelled], TARGETS[labelled])
     assert_allclose(two.predict(ROWS), explicit.predict(projected), atol=1e-8)
@@ -146,7 +146,7 @@ def test_what_one_pass_has_learnt_does_not_merge_with_what_two_have():
 
 
 def test_components_about_another_mean_are_others():
-    projection = both(ExpChi2Regressor, batches(TARGETS))[1]._stream.tracker.map.projection
+    projection = both(ExpChi2Regressor, batches(TARGETS))[1]._stream.feature_map.projection
     assert projection != replace(projection, mean=projection.mean + 1.0)
 
 
@@ -156,6 +156,14 @@ def test_components_that_are_settled_do_not_change_their_number():
         with pytest.raises(ValueError, match="n_pca must not change after two passes"):
             two.set_params(n_pca=n_pca).partial_fit(ROWS[:5], TARGETS[:5])
     assert two.set_params(n_pca=9).partial_fit(ROWS[:5], TARGETS[:5]).n_samples_seen_ == 1105
+
+
+def test_a_share_of_the_variance_is_settled_too():
+    two = both(ExpChi2Regressor, batches(TARGETS), n_pca=0.9)[1]
+    assert two.partial_fit(ROWS[:5], TARGETS[:5]).n_samples_seen_ == 1105
+    for n_pca in (0.5, 0.999):
+        with pytest.raises(ValueError, match="n_pca must not change after two passes"):
+            two.set_params(n_pca=n_pca).partial_fit(ROWS[:5], TARGETS[:5])
 
 
 def test_tables_are_read_twice_too(tmp_path):
@@ -178,8 +186,8 @@ def test_what_cannot_be_read_twice_is_refused_without_a_trace():
         (ValueError, "unless n_pca is given", {"n_pca": None}, source),
         (ValueError, "Negative values", {}, bad),
     ]
-    for kind, rule, words, refused in refusals:
-        model.set_params(**{"n_pca": 9} | words)
+    for kind, rule, params, refused in refusals:
+        model.set_params(**{"n_pca": 9} | params)
         with pytest.raises(kind, match=rule):
             model.fit_stream(refused, memory_budget="1kB")
         assert not hasattr(model, "coef_")
@@ -195,9 +203,9 @@ def test_what_cannot_be_read_twice_is_refused_without_a_trace():
     with pytest.raises(ValueError, match="same rows when it is read again, got 600 rows and then"):
         model.fit_stream(Shrinking(), memory_budget="1kB")
     assert not hasattr(model, "coef_")
-    for words in ({"checkpoint": "file", "source_name": "rows"}, {"forget": False}):
+    for params in ({"checkpoint": "file", "source_name": "rows"}, {"forget": False}):
         with pytest.raises(ValueError, match="two passes start afresh and have no checkpoints"):
-            model.fit_stream(source, memory_budget=1, **words)
+            model.fit_stream(source, memory_budget=1, **params)
     for budget in (0, -1, "4 gigs", 1.5, True, "0GB"):
         with pytest.raises(ValueError, match="memory_budget must be a positive number"):
             model.fit_stream(source, memory_budget=budget)
@@ -207,7 +215,7 @@ def test_what_cannot_be_read_twice_is_refused_without_a_trace():
 
 def test_components_of_descriptors_need_no_joint_scatter():
     pca = model_of(ExpChi2PCA).fit(ROWS)
-    blocks = pca._stream.tracker.unlabelled
+    blocks = pca._stream.statistics.unlabelled
     assert isinstance(blocks, BlockMoments)
     assert [part.upper.shape for part in blocks.parts] == [(12, 12), (12, 12)]
     assert_array_equal(loaded(dumped(pca)).transform(ROWS), pca.transform(ROWS))
@@ -217,9 +225,9 @@ def test_block_moments_are_the_blocks_of_the_moments():
     rows = np.random.default_rng(0).normal(size=(300, 5))
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
     whole, blocks = Moments(5), BlockMoments.of_sizes((2, 3))
-    for tracker in (whole, blocks):
-        tracker.update(rows[:200], weights=weights[:200]).fade(0.5)
-        tracker.merge(tracker.copy().update(rows[200:]))
+    for moments in (whole, blocks):
+        moments.update(rows[:200], weights=weights[:200]).fade(0.5)
+        moments.merge(moments.copy().update(rows[200:]))
     for own in blocks.owns:
         # The same sums, in panels of another width.
         assert_allclose(blocks.part(own).scatter(), whole.part(own).scatter(), rtol=1e-12)

@@ -12,8 +12,8 @@ from streamchi2.sources import progress_bar
 class Bar:
     made = ()
 
-    def __init__(self, **words):
-        self.words, self.shown, self.closed = words, [], False
+    def __init__(self, **options):
+        self.options, self.shown, self.closed = options, [], False
         Bar.made = (*Bar.made, self)
 
     def update(self, n_rows):
@@ -42,7 +42,7 @@ def test_a_bar_is_shown_in_a_notebook_where_stderr_is_no_terminal(
         report(4)
     assert len(bars()) == n_bars
     for bar in bars():
-        assert (bar.words["total"], bar.words["initial"]) == (10, 3)
+        assert (bar.options["total"], bar.options["initial"]) == (10, 3)
         assert (bar.shown, bar.closed) == ([4], True)
 
 

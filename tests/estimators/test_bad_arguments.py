@@ -1,4 +1,4 @@
-"""Arguments that once slipped through the door, or were refused by accident."""
+"""Arguments that validation once let pass, or refused by accident."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 
 
-def test_words_of_any_length_are_learnt_as_words():
-    words = WORDS.astype(np.dtypes.StringDType())
-    model = ExpChi2Classifier(8, random_state=0).partial_fit(ROWS, words)
+def test_text_of_any_length_is_learnt_as_text():
+    labels = WORDS.astype(np.dtypes.StringDType())
+    model = ExpChi2Classifier(8, random_state=0).partial_fit(ROWS, labels)
     plain = ExpChi2Classifier(8, random_state=0).partial_fit(ROWS, WORDS)
     np.testing.assert_array_equal(model.predict(ROWS), plain.predict(ROWS))
 
@@ -22,7 +22,7 @@ def test_no_classes_at_all_are_refused_by_name():
         model.partial_fit(ROWS, CODES, classes=[])
 
 
-def test_too_many_slots_are_refused_with_the_first_batch_not_with_the_64th_row():
+def test_too_many_buckets_are_refused_with_the_first_batch_not_with_the_64th_row():
     with pytest.raises(ValueError, match="n_buckets must be below 2\\^31"):
         ExpChi2Sampler(8, n_buckets=2**40).partial_fit(ROWS[:1])
 

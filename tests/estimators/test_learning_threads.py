@@ -1,0 +1,59 @@
+"""Several threads that learn into one estimator."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from streamchi2 import ExpChi2Classifier, StreamingRidgeClassifier
+from streamchi2.persistence import dumped, loaded
+from streamchi2.statistics.targets import ClassTargets
+
+N_CLASSES, N_OF_EACH = 24, 20
+CENTRES = np.eye(N_CLASSES) + 0.02
+ROWS = np.random.default_rng(0).gamma(np.repeat(50 * CENTRES, N_OF_EACH, axis=0))
+ROWS /= ROWS.sum(axis=1, keepdims=True)
+LABELS = np.repeat([f"{'zyx'[i % 3]}{i}" for i in range(N_CLASSES)], N_OF_EACH)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ExpChi2Classifier(64, adapt=False, random_state=0), StreamingRidgeClassifier(1e-3)],
+    ids=lambda model: type(model).__name__,
+)
+def test_threads_that_bring_new_classes_keep_classes_and_columns_together(model, monkeypatch):
+    with_batch = ClassTargets.with_batch
+
+    def slowly(self, *arguments):
+        found = with_batch(self, *arguments)
+        time.sleep(1e-3)  # others may learn between a look at the classes and the update
+        return found
+
+    monkeypatch.setattr(ClassTargets, "with_batch", slowly)
+    model.fit(ROWS[: 2 * N_OF_EACH], LABELS[: 2 * N_OF_EACH])
+    failures = []
+
+    def learn(first):
+        try:
+            for number in range(first, N_CLASSES, 2):
+                for start in (0, N_OF_EACH // 2):
+                    part = slice(number * N_OF_EACH + start, number * N_OF_EACH + start + 10)
+                    model.partial_fit(ROWS[part], LABELS[part])
+                    model.predict(ROWS[part])
+        except Exception as failure:  # any failure at all is what this test looks for
+            failures.append(failure)
+
+    threads = [threading.Thread(target=learn, args=(first,)) for first in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert model.n_samples_seen_ == len(ROWS)
+    assert_array_equal(model.classes_, np.unique(LABELS))
+    assert_array_equal(model.predict(ROWS), LABELS)  # classes are far apart
+    assert_array_equal(loaded(dumped(model)).predict(ROWS), LABELS)
