@@ -41,12 +41,7 @@ class Calibration(SavedValue):
 
 
 def own_shares(
-    model: LinearModel,
-    moments: RegressionMoments,
-    features: Floats,
-    *,
-    exact: bool,
-    count: float | None = None,
+    model: LinearModel, moments: RegressionMoments, features: Floats, *, exact: bool
 ) -> NDArray[np.float64]:
     r"""Return how much of its own target each row that was learnt finds in its score.
 
@@ -66,9 +61,6 @@ def own_shares(
         Rows that were learnt.
     exact : bool
         Whether the model is a ridge regression.
-    count : float, optional
-        Number n of rows that the weights stand for
-        (:func:`~streamchi2.solvers.penalty.effective_count`); that of the moments by default.
 
     Returns
     -------
@@ -79,16 +71,15 @@ def own_shares(
     Cook (1977), doi:10.1080/00401706.1977.10489493; Zou, Hastie and Tibshirani (2007),
     doi:10.1214/009053607000000127.
     """
-    n_rows = moments.count if count is None else count
     if not exact:
-        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / n_rows
+        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / moments.count
         return shares[None, :]
     centred = np.asarray(features, dtype=np.float64) - moments.mean
     # Ridge regression with the rows themselves as cross scatter: robust where alpha is tiny.
     posed = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
     solved = ridge(posed, model.alpha).coef
     own = 1.0 + moments.weight * np.einsum("ij,ji->i", centred, solved)
-    return np.asarray(own)[:, None] / n_rows
+    return np.asarray(own)[:, None] / moments.count
 
 
 def left_out_scores(
@@ -98,8 +89,7 @@ def left_out_scores(
 
     .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}
 
-    >>> from streamchi2.state import Array, Float, Kind, SavedValue
-    from streamchi2.statistics.target_moments import TargetMoments
+    >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
     >>> model = ridge(moments, 1.0)

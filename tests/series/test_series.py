@@ -170,7 +170,7 @@ def test_bad_rows_are_refused(series, kind):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: DirectSeries([]), r"k must be a flat array of at least one landmark, got shape"),
+        (lambda: DirectSeries([]), r"k must be a flat array of at least one node, got shape"),
         (lambda: DirectSeries([[1.0]]), r"flat array .* got shape \(1, 1\)"),
         (lambda: DirectSeries([1.0, 0.0]), "k must be positive and finite, got 0.0 at position 1"),
         (lambda: DirectSeries([np.nan]), "k must be positive and finite, got nan at position 0"),
