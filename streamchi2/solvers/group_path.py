@@ -41,10 +41,11 @@ def chosen_by_gcv(moments: RegressionMoments, groups: Groups) -> Chosen:
               \mathrm{df} = 1 + \mathrm{tr}\,H (H + D^{-1})^{-1}
 
     with D the scales and n the number of rows that the weights stand for. That penalty is the
-    "auto" of :func:`~streamchi2.solvers.ridge.tuned_ridge`. The lasso's alpha goes down four steps a decade from the smallest that leaves nothing, each started
-    from the one before, until a decade has brought nothing; candidates are the best of these and,
-    for every smaller choice of groups met on the way, its last. Of these the sparsest within 1 % of
-    the least GCV answers: a group has to earn its place.
+    "auto" of :func:`~streamchi2.solvers.ridge.tuned_ridge`. The lasso's alpha goes down four steps
+    a decade from the smallest that leaves nothing, each started from the one before, until a decade
+    has brought nothing; candidates are the best of these and, for every smaller choice of groups
+    met on the way, its last. Of these the sparsest within 1 % of the least GCV answers: a group has
+    to earn its place.
 
     Notes
     -----

@@ -16,7 +16,6 @@ from streamchi2.solvers.lasso import elastic_net_by_gcv
 from streamchi2.solvers.least_squares import least_squares
 from streamchi2.solvers.penalty import CRITERIA, Path, penalties, reml
 from streamchi2.solvers.ridge import ridge, tuned_ridge
-from streamchi2.statistics.moments import effective_count
 from streamchi2.statistics.target_moments import TargetMoments
 
 
