@@ -19,8 +19,10 @@ from streamchi2 import (
     exp_chi2_kernel,
     refined_parameters,
 )
+from streamchi2.bases import BASES as ALL_BASES
 from streamchi2.bases import CosineBasis, GaussianBasis, HashBuckets, OrthogonalBasis
-from streamchi2.feature_map import FeatureMap, MapBlock, Projection
+from streamchi2.feature_map import BlockParams, FeatureMap, MapBlock, Projection
+from streamchi2.feature_map.planning import planned_block
 from streamchi2.series.transport import RotatedSeries
 
 TURN = ((0.6, 0.8, 0.0), (-0.8, 0.6, 0.0), (0.0, 0.0, 1.0))
@@ -220,6 +222,38 @@ def test_wide_text_is_folded_without_much_loss(shared_set):
             block = MapBlock(series, basis, HashBuckets(4096, seed))
             errors.append(kernel_rmse(block.transform(wide), exact))
         assert np.mean(errors) < 1.1 * reference
+
+
+# Single rows with named columns
+
+
+def named(rows):
+    """The same rows in a matrix with a column for every possible key."""
+    columns = np.tile(np.arange(rows.shape[1]) * 2**40, len(rows))
+    ends = rows.shape[1] * np.arange(len(rows) + 1)
+    return sparse.csr_array((rows.ravel(), columns, ends), shape=(len(rows), 2**62))
+
+
+@pytest.mark.parametrize("basis", ALL_BASES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_folded_row_has_the_features_of_a_matrix(basis, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(10), size=80) * (rng.random((80, 10)) < 0.7)
+    params = BlockParams(
+        n_features=2**62, n_components=64, beta="auto", dof=2.0, series="direct", n_terms=3,
+        basis=basis, n_buckets=64 if basis == "additive" else 128, adapt=True, half_life=None,
+        seed=0, dtype=dtype,
+    )  # fmt: skip
+    block = planned_block(params, named(rows), None, LogHistogram().update(rows))
+    matrix = named(rows[:3])
+    buckets, signs = block.buckets.assign(matrix.indices[:10], 3)
+    single = [block.transform_row(row, buckets, signs) for row in rows[:3]]
+    found = block.transform(matrix)
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    assert_allclose(single, found, atol=tolerance)
+    if block.basis.is_rowwise:
+        assert_array_equal(single, found)
+        assert_array_equal(block.transform(matrix[:1]), found[:1])
 
 
 # Several blocks, and projections

@@ -183,3 +183,12 @@ def test_answers_of_the_wrong_shape_are_refused_without_a_trace():
         by_target.update(np.ones((2, 3)), np.ones(2))
     assert by_class == ClassMoments(3)
     assert by_target == TargetMoments(3, 1)
+
+
+@pytest.mark.parametrize("moments", [ClassMoments(3), TargetMoments(3, 1)])
+def test_one_triangle_of_the_scatter_is_its_lower_one(moments):
+    rows = np.random.default_rng(0).gamma(0.5, size=(80, 4))
+    targets = np.arange(80) % 2 if isinstance(moments, ClassMoments) else rows[:, 3:4]
+    moments.update(rows[:, :3], targets)
+    lower = moments.summary(whole=False).scatter
+    assert_array_equal(np.tril(moments.summary().scatter), np.tril(lower))
