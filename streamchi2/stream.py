@@ -175,7 +175,8 @@ class Stream(Saved):
         Where a block fails or Ctrl-C comes, the blocks before it have been learnt, the rows that
         were pending before still are, and the rest of the batch has not been seen.
         """
-        with self.lock, deferred_interrupts(), deferred_warnings():
+        # Warnings are not deferred: where a filter makes errors of them the block is not learnt.
+        with self.lock, deferred_interrupts():
             before, n_before = self.targets, self.n_rows
             arrived = Block(n_before, rows, targets, weights)
             self.targets = known or before

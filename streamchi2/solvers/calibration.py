@@ -41,12 +41,7 @@ class Calibration(SavedValue):
 
 
 def own_shares(
-    model: LinearModel,
-    moments: RegressionMoments,
-    features: Floats,
-    *,
-    exact: bool,
-    count: float | None = None,
+    model: LinearModel, moments: RegressionMoments, features: Floats, *, exact: bool
 ) -> NDArray[np.float64]:
     r"""Return how much of its own target each row that was learnt finds in its score.
 
@@ -66,9 +61,6 @@ def own_shares(
         Rows that were learnt.
     exact : bool
         Whether the model is a ridge regression.
-    count : float, optional
-        Number n of rows that the weights stand for
-        (:func:`~streamchi2.solvers.penalty.effective_count`); that of the moments by default.
 
     Returns
     -------
@@ -79,16 +71,15 @@ def own_shares(
     Cook (1977), doi:10.1080/00401706.1977.10489493; Zou, Hastie and Tibshirani (2007),
     doi:10.1214/009053607000000127.
     """
-    n_rows = moments.count if count is None else count
     if not exact:
-        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / n_rows
+        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / moments.count
         return shares[None, :]
     centred = np.asarray(features, dtype=np.float64) - moments.mean
     # Ridge regression with the rows themselves as cross scatter: robust where alpha is tiny.
     problem = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
     solved = ridge(problem, model.alpha).coef
     own = 1.0 + moments.weight * np.einsum("ij,ji->i", centred, solved)
-    return np.asarray(own)[:, None] / n_rows
+    return np.asarray(own)[:, None] / moments.count
 
 
 def left_out_scores(

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.solvers.penalty import Criterion, Path, effective_count, left_out_parts, log_error
+from streamchi2.solvers.penalty import Criterion, Path, left_out_parts, log_error
+from streamchi2.statistics.moments import effective_count
 
 _LEAST_REST = 1e-12  # rounding of one minus a share: a row without any other cannot be left out
 

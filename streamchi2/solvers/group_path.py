@@ -28,9 +28,7 @@ class Chosen(NamedTuple):
     scales: NDArray[np.float64]
 
 
-def chosen_by_gcv(
-    moments: RegressionMoments, groups: Groups, *, count: float | None = None
-) -> Chosen:
+def chosen_by_gcv(moments: RegressionMoments, groups: Groups) -> Chosen:
     r"""Choose groups by the group lasso, and how much to shrink by generalised cross-validation.
 
     For moments that are :func:`~streamchi2.solvers.group_lasso.definite`.
@@ -42,12 +40,12 @@ def chosen_by_gcv(
     .. math:: \mathrm{GCV} = \frac{n\,\mathrm{RSS}}{(n - \mathrm{df})^2}, \qquad
               \mathrm{df} = 1 + \mathrm{tr}\,H (H + D^{-1})^{-1}
 
-    with D the scales and n the ``count`` of rows that the weights stand for, by default that of
-    the moments. That penalty is the "auto" of :func:`~streamchi2.solvers.ridge.tuned_ridge`. The
-    lasso's alpha goes down four steps a decade from the smallest that leaves nothing, each started
-    from the one before, until a decade has brought nothing; candidates are the best of these and,
-    for every smaller choice of groups met on the way, its last. Of these the sparsest within 1 % of
-    the least GCV answers: a group has to earn its place.
+    with D the scales and n the number of rows that the weights stand for. That penalty is the
+    "auto" of :func:`~streamchi2.solvers.ridge.tuned_ridge`. The lasso's alpha goes down four steps
+    a decade from the smallest that leaves nothing, each started from the one before, until a decade
+    has brought nothing; candidates are the best of these and, for every smaller choice of groups
+    met on the way, its last. Of these the sparsest within 1 % of the least GCV answers: a group has
+    to earn its place.
 
     Notes
     -----
@@ -72,10 +70,9 @@ def chosen_by_gcv(
     strongest = strongest_alpha(moments, groups)
     if strongest == 0.0 or moments.weight <= 0.0:
         return Chosen(1.0, np.zeros(len(groups)))
-    n_rows = moments.count if count is None else count
-    walked = _candidates(moments, groups, strongest, n_rows)
-    candidates = [_relaxed(moments, groups, fit, n_rows) for fit in walked]
-    scores = np.array([_gcv(fit, n_rows) for fit in candidates])
+    walked = _candidates(moments, groups, strongest)
+    candidates = [_relaxed(moments, groups, fit) for fit in walked]
+    scores = np.array([_gcv(fit) for fit in candidates])
     if not np.isfinite(scores).any():
         best = candidates[0]
     else:
@@ -83,16 +80,14 @@ def chosen_by_gcv(
     return Chosen(best.alpha, best.scales)
 
 
-def _candidates(
-    moments: RegressionMoments, groups: Groups, strongest: float, count: float
-) -> list[Fit]:
+def _candidates(moments: RegressionMoments, groups: Groups, strongest: float) -> list[Fit]:
     """Return the last fit of every choice of groups down to the best one, sparsest first."""
     walked: list[Fit] = []
     least, idle = np.inf, 0
     for step in range(1, _N_STEPS + 1):
         start = walked[-1].scales if walked else None
         walked.append(fitted(moments, groups, strongest * _STEP**step, start, _ROUGH))
-        score, idle = _gcv(walked[-1], count), idle + 1
+        score, idle = _gcv(walked[-1]), idle + 1
         if score < least:
             least, idle = score, 0
         if idle == _PATIENCE:
@@ -103,9 +98,9 @@ def _candidates(
     return sorted(last.values(), key=lambda fit: -fit.alpha)
 
 
-def _relaxed(moments: RegressionMoments, groups: Groups, fit: Fit, count: float) -> Fit:
+def _relaxed(moments: RegressionMoments, groups: Groups, fit: Fit) -> Fit:
     """Return the fit whose scales are multiplied by whatever predicts best."""
-    penalty = tuned_ridge(scaled(moments, groups, fit.scales), count=count).alpha
+    penalty = tuned_ridge(scaled(moments, groups, fit.scales)).alpha
     return fit.at(fit.scales / penalty)
 
 
@@ -147,10 +142,10 @@ def _entry(moments: RegressionMoments, groups: Groups, group: int, between: Sequ
     return above.alpha
 
 
-def _gcv(fit: Fit, count: float) -> float:
+def _gcv(fit: Fit) -> float:
     moments = fit.moments
-    freedom = count - 1.0 - fit.degrees_of_freedom()
+    freedom = moments.count - 1.0 - fit.degrees_of_freedom()
     if freedom <= 0.0:
         return np.inf
     total = float(moments.target_scatter.sum())
-    return count * max(total - fit.explained, 0.0) / freedom**2
+    return moments.count * max(total - fit.explained, 0.0) / freedom**2

@@ -66,9 +66,7 @@ def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0)
     return linear_model(moments, _solved(moments, penalty), alpha)
 
 
-def elastic_net_by_gcv(
-    moments: RegressionMoments, l1_ratio: float = 1.0, *, count: float | None = None
-) -> LinearModel:
+def elastic_net_by_gcv(moments: RegressionMoments, l1_ratio: float = 1.0) -> LinearModel:
     r"""Lasso or elastic net with the penalty that minimises generalised cross-validation.
 
     .. math:: \mathrm{GCV}(\alpha) = \sum_t \frac{n\,\mathrm{RSS}_t}{(n - \mathrm{df}_t)^2}, \qquad
@@ -77,8 +75,8 @@ def elastic_net_by_gcv(
     with A the non-zero coefficients of an output: for the lasso, their number. The grid has six
     penalties a decade over four decades, from the smallest one that leaves no coefficient; each is
     started from the one before, and the search ends when a whole decade has brought nothing.
-    Penalties that leave no degrees of freedom are not considered. n is ``count``, the number of
-    rows that the weights stand for, or their sum by default.
+    Penalties that leave no degrees of freedom are not considered. n is the number of rows that the
+    weights stand for.
 
     References
     ----------
@@ -96,14 +94,13 @@ def elastic_net_by_gcv(
     largest = float(np.abs(moments.cross).max(initial=0.0))
     if largest == 0.0 or moments.weight <= 0.0:
         return elastic_net(moments, 1.0, l1_ratio)
-    n_rows = moments.count if count is None else count
     strongest = largest / (moments.weight * l1_ratio)
     coef = np.zeros_like(moments.cross)
     best, best_score, idle = (strongest, coef), np.inf, 0
     for alpha in strongest * _GRID:
         penalty = Penalty.of(moments.weight, alpha, l1_ratio)
         coef = _solved(moments, penalty, coef, tolerance=_ROUGH)
-        score, idle = _gcv(moments, coef, penalty, n_rows), idle + 1
+        score, idle = _gcv(moments, coef, penalty), idle + 1
         if score < best_score:
             best, best_score, idle = (float(alpha), coef), score, 0
         if idle == _PATIENCE:
@@ -142,16 +139,14 @@ def _solved(
     return coordinate_descent(moments.scatter, moments.cross, penalty, start, tolerance)
 
 
-def _gcv(
-    moments: RegressionMoments, coef: NDArray[np.float64], penalty: Penalty, count: float
-) -> float:
+def _gcv(moments: RegressionMoments, coef: NDArray[np.float64], penalty: Penalty) -> float:
     image = moments.scatter[:, None] * coef if moments.scatter.ndim == 1 else moments.scatter @ coef
     fitted = np.einsum("ij,ij->j", coef, 2.0 * moments.cross - image)
     residuals = np.maximum(moments.target_scatter - fitted, 0.0)
-    freedom = count - 1.0 - _degrees(moments.scatter, coef, penalty)
+    freedom = moments.count - 1.0 - _degrees(moments.scatter, coef, penalty)
     if (freedom <= 0.0).any():
         return np.inf
-    return float((count * residuals / freedom**2).sum())
+    return float((moments.count * residuals / freedom**2).sum())
 
 
 def _degrees(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.penalty import CRITERIA, Criterion, Sample
+from streamchi2.solvers.penalty import CRITERIA, Criterion
 from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import RegressionMoments
 
@@ -17,8 +17,6 @@ def least_squares(
     penalty: str = "ridge",
     alpha: float | Criterion = 1.0,
     l1_ratio: float = 0.5,
-    count: float | None = None,
-    sample: Sample | None = None,
 ) -> LinearModel:
     """Return the penalised least-squares model of a stream, from its moments alone.
 
@@ -36,11 +34,6 @@ def least_squares(
         cross-validation alone, which is their "auto".
     l1_ratio : float, default=0.5
         Share of the absolute values in the elastic net; the others ignore it.
-    count : float, optional
-        Number of rows that the weights stand for
-        (:func:`~streamchi2.solvers.penalty.effective_count`); their sum by default.
-    sample : Sample, optional
-        Rows that were learnt, for ridge regression with ``alpha="auto"``.
 
     Examples
     --------
@@ -56,9 +49,7 @@ def least_squares(
     if isinstance(alpha, str) and alpha not in CRITERIA:
         raise ValueError(f"alpha must be a number or one of {_listed(CRITERIA)}, got {alpha!r}")
     if penalty == "ridge":
-        if isinstance(alpha, str):
-            return tuned_ridge(moments, alpha, count=count, sample=sample)
-        return ridge(moments, alpha)
+        return tuned_ridge(moments, alpha) if isinstance(alpha, str) else ridge(moments, alpha)
     share = 1.0 if penalty == "lasso" else l1_ratio
     if not isinstance(alpha, str):
         return elastic_net(moments, alpha, share)
@@ -67,7 +58,7 @@ def least_squares(
             f"alpha must not be 'reml' with penalty={penalty!r}: restricted likelihood is defined "
             "for ridge regression only; use 'auto' or 'gcv'"
         )
-    return elastic_net_by_gcv(moments, share, count=count)
+    return elastic_net_by_gcv(moments, share)
 
 
 def _listed(names: tuple[str, ...]) -> str:

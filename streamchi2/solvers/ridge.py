@@ -6,7 +6,7 @@ coefficients stands against the sum of squared residuals. It is added when solvi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -16,14 +16,7 @@ from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
-from streamchi2.solvers.penalty import (
-    Criterion,
-    Path,
-    Sample,
-    left_out_parts,
-    penalties,
-    sampled_leave_one_out,
-)
+from streamchi2.solvers.penalty import Criterion, Path, penalties
 from streamchi2.statistics.target_moments import RegressionMoments
 
 
@@ -41,13 +34,7 @@ def ridge(moments: RegressionMoments, alpha: float) -> LinearModel:
     return linear_model(moments, _coefficients(moments, alpha), alpha)
 
 
-def tuned_ridge(
-    moments: RegressionMoments,
-    criterion: Criterion = "auto",
-    *,
-    count: float | None = None,
-    sample: Sample | None = None,
-) -> LinearModel:
+def tuned_ridge(moments: RegressionMoments, criterion: Criterion = "auto") -> LinearModel:
     r"""Ridge with the one penalty for all outputs that a criterion takes from a grid.
 
     Parameters
@@ -55,14 +42,9 @@ def tuned_ridge(
     moments : RegressionMoments
         Of features and targets; a flat ``scatter`` is a diagonal.
     criterion : {"auto", "gcv", "reml"}, default="auto"
-        Generalised cross-validation, restricted maximum likelihood, or "auto": leave-one-out on a
-        sample, and without one generalised cross-validation among the penalties that are not below
-        that of restricted maximum likelihood. See :mod:`~streamchi2.solvers.penalty`.
-    count : float, optional
-        Number of rows that the weights stand for
-        (:func:`~streamchi2.solvers.penalty.effective_count`); that of the moments by default.
-    sample : Sample, optional
-        Some hundred of the rows that were learnt; only "auto" reads them.
+        Generalised cross-validation, restricted maximum likelihood, or "auto": generalised
+        cross-validation among the penalties that are not below that of restricted maximum
+        likelihood. See :mod:`~streamchi2.solvers.penalty`.
 
     Notes
     -----
@@ -81,16 +63,8 @@ def tuned_ridge(
     reduced = _reduced(moments)
     if reduced.eigenvalues.max() <= 0.0:  # features that never varied
         return ridge(moments, 1.0)
-    path = reduced.path(moments.count if count is None else count)
-    if criterion == "auto" and sample is not None:
-        path = replace(path, left_out=_left_out(reduced, path, moments, sample))
-    alpha = path.chosen(criterion)
+    alpha = reduced.path(moments.count).chosen(criterion)
     return linear_model(moments, reduced.coefficients(alpha), alpha)
-
-
-def ridge_by_gcv(moments: RegressionMoments) -> LinearModel:
-    """Ridge with the penalty of least generalised cross-validation, weights counted as rows."""
-    return tuned_ridge(moments, "gcv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,26 +103,6 @@ class _Reduced:
         bands[0] += alpha
         solved: NDArray[np.float64] = solveh_banded(bands, columns, lower=True)
         return solved
-
-
-def _left_out(
-    reduced: _Reduced, path: Path, moments: RegressionMoments, sample: Sample
-) -> NDArray[np.float64]:
-    """Return log leave-one-out errors along the path, as the sample has them."""
-    rows = _reflected((sample.features - moments.mean).T, reduced.reflectors, transposed=True)
-    targets = sample.targets - moments.target_mean
-    parts = left_out_parts(sample.weights, moments.weight, path.count)
-    left_out = parts * sample.weights
-    columns = np.hstack([reduced.cross, rows])
-    residuals = np.ones((path.alphas.size, targets.shape[0]))
-    shares = np.zeros_like(residuals)
-    for place in np.flatnonzero(np.isfinite(path.residuals)):
-        solved = reduced.solved(path.alphas[place], columns)
-        coef, turned = np.hsplit(solved, [reduced.cross.shape[1]])
-        residuals[place] = np.square(targets - rows.T @ coef).sum(axis=1)
-        leverages = np.einsum("ij,ij->j", rows, turned)
-        shares[place] = left_out * (1.0 / moments.weight + leverages)
-    return sampled_leave_one_out(path, residuals, shares, sample.importance)
 
 
 def _reduced(moments: RegressionMoments) -> _Reduced:

@@ -99,14 +99,8 @@ class Moments(Saved):
 
     @property
     def count(self) -> float:
-        r"""Number of rows that the weights stand for, :math:`\max(\sum w, (\sum w)^2 / \sum w^2)`.
-
-        Integer weights are repeated rows, and small weights are not few rows.
-        """
-        if self.weight <= 0.0:
-            return 0.0
-        shrunk = self.weight / max(self.squared_weight, np.finfo(np.float64).tiny)
-        return max(self.weight, self.weight * shrunk)
+        """Number of rows that the weights stand for, see :func:`effective_count`."""
+        return effective_count(self.weight, self.squared_weight)
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; the mean stays."""
@@ -170,6 +164,29 @@ class Moments(Saved):
 
     def __repr__(self) -> str:
         return f"Moments(n_features={self.n_features}, weight={self.weight:.6})"
+
+
+def effective_count(weight: float, squared_weight: float) -> float:
+    r"""Return the number of rows that weights of this sum and sum of squares stand for.
+
+    .. math:: n = \max\left(\sum w,\; \frac{(\sum w)^2}{\sum w^2}\right)
+
+    Integer weights are repeated rows; weights below one are not fewer rows, only lighter ones.
+
+    References
+    ----------
+    Kish (1965), Survey sampling, section 11.7, for the second term.
+
+    Examples
+    --------
+    >>> effective_count(6.0, 14.0)  # weights 1, 2 and 3
+    6.0
+    >>> round(effective_count(0.03, 0.0003), 6)  # three weights of 0.01
+    3.0
+    """
+    if weight <= 0.0:
+        return 0.0
+    return max(weight, weight * (weight / max(squared_weight, np.finfo(np.float64).tiny)))
 
 
 def pooled(left: Moments, right: Moments) -> Moments:

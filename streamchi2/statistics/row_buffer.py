@@ -229,7 +229,7 @@ class RowBuffer(Saved):
 
         None where they complete no block.
         """
-        if self._pieces and arrived.targets is None and self._first_target() is not None:
+        if self._pieces and (arrived.targets is None) != (self._first_target() is None):
             raise ValueError("targets must be given with every push or with none, got both")
         boundary = self.boundaries.after(self.position)
         if boundary > arrived.stop:

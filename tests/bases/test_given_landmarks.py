@@ -20,7 +20,7 @@ from streamchi2 import (
 )
 from streamchi2.bases import LandmarkRows
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.map_words import landmarks_differ
+from streamchi2.estimators.map_params import landmarks_differ
 from streamchi2.persistence import dumped, loaded
 
 RANDOM = np.random.default_rng(0)
@@ -31,9 +31,13 @@ CHOSEN[::3, 1] = 0.0
 CHOSEN.flags.writeable = False
 
 
-def sampler(landmarks=CHOSEN, **words):
-    words = {"n_terms": 4, "random_state": 0, "basis": "landmarks", **words}
-    return ExpChi2Sampler(12, landmarks=landmarks, **words)
+def feature_map_of(model):
+    return model._stream.reading().feature_map
+
+
+def sampler(landmarks=CHOSEN, **params):
+    params = {"n_terms": 4, "random_state": 0, "basis": "landmarks", **params}
+    return ExpChi2Sampler(12, landmarks=landmarks, **params)
 
 
 def test_the_map_rests_on_these_rows_and_is_planned_on_the_first_64():
@@ -48,7 +52,7 @@ def test_as_many_features_as_landmarks_are_exact_on_them():
     features = found.transform(CHOSEN[:12])
     kernel = exp_chi2_kernel(CHOSEN[:12], beta=found.beta_)
     # The series alone errs, by at most ten times its predicted mean error.
-    assert_allclose(features @ features.T, kernel, atol=10 * found.kernel_error_ + 1e-9)
+    assert_allclose(features @ features.T, kernel, atol=10 * found.predicted_kernel_error_ + 1e-9)
 
 
 def test_of_more_landmarks_the_leading_directions_are_taken():
@@ -67,7 +71,7 @@ def test_of_more_landmarks_the_leading_directions_are_taken():
 )
 def test_every_form_of_the_same_rows_gives_the_same_map(form):
     found = sampler(form(CHOSEN)).fit(ROWS)
-    assert found._recipe == sampler().fit(ROWS)._recipe
+    assert feature_map_of(found) == feature_map_of(sampler().fit(ROWS))
 
 
 @settings(max_examples=20)
@@ -99,7 +103,7 @@ def test_a_file_holds_the_landmarks_once():
     many, rows = RANDOM.gamma(0.5, size=(500, 50)), RANDOM.gamma(0.5, size=(64, 50))
     found = ExpChi2Sampler(2, basis="landmarks", landmarks=many, n_terms=1, random_state=0)
     found.fit(rows)
-    # Values and columns take 12 bytes each; the audited rows and the whitening a tenth of that.
+    # Values and columns take 12 bytes each; the sampled rows and the whitening a tenth of that.
     assert len(dumped(found)) < 1.5 * 12 * many.size
     twin = loaded(dumped(found))
     assert not landmarks_differ(twin.landmarks, many)
@@ -125,8 +129,8 @@ def test_the_same_rows_in_another_object_are_no_change():
 @pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2Classifier])
 def test_merging_compares_content(kind):
     def learnt(landmarks, part):
-        words = {"basis": "landmarks", "landmarks": landmarks, "beta": 0.5, "random_state": 0}
-        return kind(12, n_terms=3, **words).partial_fit(ROWS[part], LABELS[part])
+        params = {"basis": "landmarks", "landmarks": landmarks, "beta": 0.5, "random_state": 0}
+        return kind(12, n_terms=3, **params).partial_fit(ROWS[part], LABELS[part])
 
     first = learnt(CHOSEN, slice(0, 75))
     shard = first.new_shard().partial_fit(ROWS[75:], LABELS[75:])
@@ -136,14 +140,14 @@ def test_merging_compares_content(kind):
     fresh = kind(12, basis="landmarks", landmarks=CHOSEN, beta=0.5, n_terms=3, random_state=0)
     assert fresh.merge(first)._stream.n_rows == 150
     for other in (CHOSEN[::-1], None):
-        words = {"basis": "landmarks", "landmarks": other, "beta": 0.5, "n_terms": 3}
-        unlike = kind(12, random_state=0, **words)
+        params = {"basis": "landmarks", "landmarks": other, "beta": 0.5, "n_terms": 3}
+        unlike = kind(12, random_state=0, **params)
         with pytest.raises(StateMismatchError, match="landmarks must agree to merge"):
             unlike.merge(first)
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("params", "message"),
     [
         ({"basis": "orthogonal"}, "landmarks must be None unless basis is 'landmarks', got <20"),
         ({"landmarks": CHOSEN[:, :4]}, "landmarks must have as many columns as X, got 4 and 5"),
@@ -155,8 +159,8 @@ def test_merging_compares_content(kind):
         ({"landmarks": CHOSEN[0]}, "landmarks must be rows of numbers"),
     ],
 )
-def test_refusals_name_landmarks_and_leave_no_trace(words, message):
-    model = sampler().set_params(**words)
+def test_refusals_name_landmarks_and_leave_no_trace(params, message):
+    model = sampler().set_params(**params)
     before = dict(vars(model))
     with pytest.raises(ValueError, match=message):
         model.fit(ROWS)

@@ -63,7 +63,7 @@ def test_inner_products_are_unbiased_with_the_stated_variance():
     assert products.var() < 1.2 * bound
 
 
-def test_slots_are_taken_evenly():
+def test_buckets_are_filled_evenly():
     keys = np.arange(100_000)
     rows = sparse.csr_array((np.ones(keys.size), keys, [0, keys.size]), shape=(1, keys.size))
     folded = HashBuckets(50, seed=3).fold(rows, np.ones((1, keys.size)))
@@ -99,6 +99,6 @@ def test_columns_of_names_fit_into_signed_indices(name):
         ({"n_buckets": 2**31, "seed": 0}, ValueError),
     ],
 )
-def test_bad_slots_are_refused(arguments, error):
+def test_bad_buckets_are_refused(arguments, error):
     with pytest.raises(error, match="must"):
         HashBuckets(**arguments)

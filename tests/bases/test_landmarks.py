@@ -16,40 +16,51 @@ from streamchi2 import (
     StreamingRidgeClassifier,
     exp_chi2_kernel,
 )
-from streamchi2.bases import LandmarkBasis, drawn_landmarks
+from streamchi2.bases import LandmarkBasis
+from streamchi2.bases.landmarks import drawn_landmarks
 from streamchi2.errors import StateMismatchError
 
 N_LANDMARKS = 40
 WARM_UP = 2 * N_LANDMARKS
 
 
-def sampler(**words):
-    words = {"n_terms": 5, "random_state": 0, **words}
-    return ExpChi2Sampler(N_LANDMARKS, basis="landmarks", **words)
+def feature_map_of(model):
+    return model._stream.reading().feature_map
+
+
+def basis_of(model):
+    (block,) = feature_map_of(model).blocks
+    return block.basis
+
+
+def sampler(**params):
+    params = {"n_terms": 5, "random_state": 0, **params}
+    return ExpChi2Sampler(N_LANDMARKS, basis="landmarks", **params)
 
 
 def test_features_are_the_exact_kernel_projected_onto_the_landmarks(digits):
     rows = digits[0]
     found = sampler(dtype="float64", n_terms=8).fit(rows)
-    landmarks = found._recipe.basis.landmarks
+    landmarks = basis_of(found).landmarks
     cross = exp_chi2_kernel(rows[:200], landmarks, beta=found.beta_)
     own = exp_chi2_kernel(landmarks, beta=found.beta_)
     expected = cross @ np.linalg.solve(own, cross.T)
     features = found.transform(rows[:200])
-    # The series errs by less than kernel_error_ in each kernel value, and the projection divides
-    # by the smallest eigenvalue of the landmarks' kernel.
-    tolerance = 10 * found.kernel_error_ / np.linalg.eigvalsh(own)[0]
+    # The series errs by less than predicted_kernel_error_ in each kernel value, and the projection
+    # divides
+    # by the smallest eigenvalue of the kernel of the landmarks.
+    tolerance = 10 * found.predicted_kernel_error_ / np.linalg.eigvalsh(own)[0]
     assert_allclose(features @ features.T, expected, atol=tolerance + 1e-9)
 
 
 @pytest.mark.parametrize("dof", [1.0, 2.0])
 def test_kernel_is_exact_on_the_landmarks_themselves(digits, dof):
     found = sampler(dof=dof, dtype="float64", n_terms=8).fit(digits[0])
-    landmarks = found._recipe.basis.landmarks
+    landmarks = basis_of(found).landmarks
     features = found.transform(landmarks)
     exact = exp_chi2_kernel(landmarks, beta=found.beta_, dof=dof)
     # erfc(sqrt(t)) has an infinite slope at 0: an error e of the distance is one of sqrt(e) there.
-    error = found.kernel_error_
+    error = found.predicted_kernel_error_
     assert_allclose(features @ features.T, exact, atol=10 * (error if dof == 2 else error**0.5))
 
 
@@ -64,7 +75,7 @@ def test_whatever_the_shape_of_the_whitening_features_are_the_kernel_times_it(sh
         whitening[::3] = 0.0
     basis = LandmarkBasis(sparse.csr_array(landmarks), whitening, 4, beta=1.0)
     features = np.empty((10, 300))
-    basis.ready(lambda rows: rows.toarray()).features(rows, features)
+    basis.bind(lambda rows: rows.toarray()).features(rows, features)
     squares = np.square(rows[:, None] - landmarks).sum(axis=2)
     # Rounding of sums of 200 products of order one.
     assert_allclose(features, np.exp(-squares / 2) @ whitening, atol=1e-12)
@@ -103,11 +114,11 @@ def test_cutting_does_not_change_a_bit(cuts, weighted):
 
 def test_landmarks_are_frozen_after_the_warm_up(digits):
     found = sampler().partial_fit(digits[0][:WARM_UP])
-    landmarks = found._recipe.basis.landmarks.toarray()
+    landmarks = basis_of(found).landmarks.toarray()
     seen = {row.tobytes() for row in digits[0][:WARM_UP]}
     assert all(row.tobytes() in seen for row in landmarks)
     found.partial_fit(digits[0][WARM_UP:])
-    assert np.array_equal(found._recipe.basis.landmarks.toarray(), landmarks)
+    assert np.array_equal(basis_of(found).landmarks.toarray(), landmarks)
 
 
 def test_before_the_warm_up_ends_the_rows_there_are_serve(digits):
@@ -116,7 +127,7 @@ def test_before_the_warm_up_ends_the_rows_there_are_serve(digits):
     assert features.shape == (10, N_LANDMARKS)
     exact = exp_chi2_kernel(digits[0][:10], beta=found.beta_)
     # Nothing but the series errs where every row is a landmark.
-    assert_allclose(features @ features.T, exact, atol=10 * found.kernel_error_ + 1e-5)
+    assert_allclose(features @ features.T, exact, atol=10 * found.predicted_kernel_error_ + 1e-5)
 
 
 def test_a_change_of_k_leaves_features_in_place():
@@ -166,7 +177,7 @@ def test_pickles_continue_exactly(digits):
     found.transform(digits[0][:5])
     twin = pickle.loads(pickle.dumps(found))
     assert np.array_equal(twin.transform(digits[0]), found.transform(digits[0]))
-    assert twin._recipe == found._recipe
+    assert feature_map_of(twin) == feature_map_of(found)
 
 
 def test_threads_do_not_change_a_bit(digits):
@@ -175,7 +186,7 @@ def test_threads_do_not_change_a_bit(digits):
     assert np.array_equal(found.set_params(n_jobs=2).transform(digits[0]), one)
 
 
-def test_sparse_rows_and_slots_are_served(digits):
+def test_sparse_rows_and_hash_buckets_are_served(digits):
     rows = sparse.csr_array(digits[0])
     dense = sampler(dtype="float64").fit(digits[0]).transform(digits[0][:20])
     found = sampler(dtype="float64").fit(rows).transform(rows[:20])

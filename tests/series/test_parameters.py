@@ -40,7 +40,7 @@ def test_zolotarev_residual_equioscillates(ends, n_terms):
 
 
 @given(ranges, st.integers(1, 5), st.integers(0, 2**32 - 1))
-def test_no_other_landmarks_have_a_smaller_worst_residual(ends, n_terms, seed):
+def test_no_other_nodes_have_a_smaller_worst_residual(ends, n_terms, seed):
     low, high = ends
     grid = np.geomspace(low, high, 4001)
     best = zolotarev_parameters(low, high, n_terms)
@@ -68,7 +68,7 @@ def test_refined_is_never_worse_than_greedy(values, n_terms):
 
 @settings(max_examples=8)
 @given(st.floats(-9, 9), st.integers(1, 4))
-def test_landmarks_follow_the_scale_of_the_data(exponent, n_terms):
+def test_nodes_follow_the_scale_of_the_data(exponent, n_terms):
     values = np.random.default_rng(0).gamma(0.5, size=500)
     scale = 2.0 ** round(exponent * 3)  # a power of two leaves the bins where they were
     for choose in (greedy_parameters, refined_parameters):
@@ -146,7 +146,7 @@ def test_more_features_ask_for_more_terms(digits):
     assert sizes[-1] <= MAX_TERMS
 
 
-def test_a_single_value_needs_a_single_landmark():
+def test_a_single_value_needs_a_single_node():
     histogram = LogHistogram().update([0.25] * 10)
     for choose in (greedy_parameters, refined_parameters):
         k = choose(histogram, 3)

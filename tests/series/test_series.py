@@ -31,7 +31,7 @@ def test_error_of_the_direct_series_is_its_formula(k, x, y):
 
 
 @given(nodes, value_arrays)
-def test_direct_series_is_exact_at_a_landmark(k, y):
+def test_direct_series_is_exact_at_a_node(k, y):
     series = DirectSeries(k)
     inner = series.coordinates(np.array(k)).T @ series.coordinates(y)
     rounding = 16 * len(k) * EPS * np.sqrt(np.array(k)[:, None] * y)
@@ -99,19 +99,19 @@ def test_float32_stays_finite_and_close_over_sixty_decades(series, exponent, off
 
 
 @given(st.floats(-30, 30), st.sampled_from([-2, -1, 1, 2]))
-def test_float32_keeps_the_sign_beside_a_landmark(exponent, steps):
-    landmark = np.float32(10.0**exponent)
-    value = landmark
+def test_float32_keeps_the_sign_beside_a_node(exponent, steps):
+    node = np.float32(10.0**exponent)
+    value = node
     for _ in range(abs(steps)):
         value = np.nextafter(value, np.float32(np.inf if steps > 0 else 0))
-    second = DirectSeries([landmark, landmark]).coordinates(np.array([value]))[1, 0]
+    second = DirectSeries([node, node]).coordinates(np.array([value]))[1, 0]
     assert np.sign(second) == np.sign(steps)
 
 
 def test_float32_serves_the_whole_range_of_nodes():
     values = np.array([0.0, 1e-30, 1.0, 1e30], dtype=np.float32)
-    for landmark in (1e-300, 1e-30, 1e30, 1e300):
-        assert np.all(np.isfinite(DirectSeries([landmark, 1.0]).coordinates(values)))
+    for node in (1e-300, 1e-30, 1e30, 1e300):
+        assert np.all(np.isfinite(DirectSeries([node, 1.0]).coordinates(values)))
 
 
 def test_chebyshev_error_falls_like_one_over_n():
@@ -170,7 +170,7 @@ def test_bad_rows_are_refused(series, kind):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: DirectSeries([]), r"k must be a flat array of at least one landmark, got shape"),
+        (lambda: DirectSeries([]), r"k must be a flat array of at least one node, got shape"),
         (lambda: DirectSeries([[1.0]]), r"flat array .* got shape \(1, 1\)"),
         (lambda: DirectSeries([1.0, 0.0]), "k must be positive and finite, got 0.0 at position 1"),
         (lambda: DirectSeries([np.nan]), "k must be positive and finite, got nan at position 0"),
@@ -183,6 +183,6 @@ def test_bad_rows_are_refused(series, kind):
         (lambda: DirectSeries([1.0]).error_bound(2.0, 1.0), "low must not exceed high"),
     ],
 )
-def test_bad_settings_are_refused(call, message):
+def test_bad_arguments_are_refused(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()

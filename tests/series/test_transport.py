@@ -21,7 +21,7 @@ EPS = np.finfo(np.float64).eps
 
 
 @st.composite
-def two_landmark_sets(draw):
+def two_node_sets(draw):
     old = draw(nodes)
     return old, draw(st.permutations(old)), [k * draw(st.floats(0.5, 2.0)) for k in old]
 
@@ -30,9 +30,9 @@ def sampled_histogram(values):
     return LogHistogram().update(values)
 
 
-@given(two_landmark_sets(), value_arrays)
-def test_the_rotation_is_orthogonal_and_leaves_the_kernel_alone(landmark_sets, values):
-    old, _, near = landmark_sets
+@given(two_node_sets(), value_arrays)
+def test_the_rotation_is_orthogonal_and_leaves_the_kernel_alone(node_sets, values):
+    old, _, near = node_sets
     new, _ = transported(
         RotatedSeries(DirectSeries(old)), DirectSeries(near), sampled_histogram(values)
     )
@@ -45,9 +45,9 @@ def test_the_rotation_is_orthogonal_and_leaves_the_kernel_alone(landmark_sets, v
     assert_allclose(turned.T @ turned, plain.T @ plain, atol=rounding)
 
 
-@given(two_landmark_sets(), value_arrays)
-def test_the_order_of_k_is_undone_by_transport(landmark_sets, values):
-    old, shuffled, _ = landmark_sets
+@given(two_node_sets(), value_arrays)
+def test_the_order_of_k_is_undone_by_transport(node_sets, values):
+    old, shuffled, _ = node_sets
     histogram = sampled_histogram(values)
     new, residual = transported(RotatedSeries(DirectSeries(old)), DirectSeries(shuffled), histogram)
     # The residual is the root of a difference of squares: rounding enters by its root.

@@ -26,8 +26,8 @@ def drawn(seed, n_rows=80, width=8, n_targets=3, noise=1.0):
 
 
 def moments_of(rows, targets, weights=None):
-    tracker = TargetMoments(rows.shape[1], targets.shape[1])
-    return tracker.update(rows, targets, weights=weights).summary()
+    moments = TargetMoments(rows.shape[1], targets.shape[1])
+    return moments.update(rows, targets, weights=weights).summary()
 
 
 @given(st.integers(0, 10_000), st.floats(1e-4, 10.0), st.floats(0.05, 1.0))

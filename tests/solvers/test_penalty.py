@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.calibration import left_out_scores, own_shares
-from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.lasso import elastic_net_by_gcv
 from streamchi2.solvers.least_squares import least_squares
-from streamchi2.solvers.penalty import CRITERIA, Path, Sample, effective_count, penalties, reml
+from streamchi2.solvers.penalty import CRITERIA, Path, penalties, reml
 from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import TargetMoments
 
@@ -28,16 +28,12 @@ def drawn(seed, n_rows=50, width=12, noise=1.0):
 
 
 def moments_of(rows, targets, weights=None):
-    tracker = TargetMoments(rows.shape[1], targets.shape[1])
-    return tracker.update(rows, targets, weights=weights).summary()
-
-
-def count_of(weights):
-    return effective_count(float(weights.sum()), float(weights @ weights))
+    moments = TargetMoments(rows.shape[1], targets.shape[1])
+    return moments.update(rows, targets, weights=weights).summary()
 
 
 def primal_alpha(rows, targets, weights, criterion):
-    return tuned_ridge(moments_of(rows, targets, weights), criterion, count=count_of(weights)).alpha
+    return tuned_ridge(moments_of(rows, targets, weights), criterion).alpha
 
 
 def dual_alpha(rows, targets, weights, criterion):
@@ -112,9 +108,10 @@ def test_weights_scaled_down_scale_the_penalty_and_change_no_prediction(
 
 def test_light_rows_are_not_few_rows():
     rows, targets = drawn(0, n_rows=400)
-    light = np.full(400, 0.01)
-    model = tuned_ridge(moments_of(rows, targets, light), count=count_of(light))
-    by_sum = tuned_ridge(moments_of(rows, targets, light))  # as if there had been four rows
+    moments = moments_of(rows, targets, np.full(400, 0.01))
+    assert moments.count == pytest.approx(400.0, rel=1e-12)
+    model = tuned_ridge(moments)
+    by_sum = tuned_ridge(replace(moments, count=moments.weight))  # as if there had been four rows
     answers = targets - targets.mean(axis=0)
     explained = [np.square(m.scores(rows) - targets.mean(axis=0)).sum() for m in (model, by_sum)]
     assert explained[0] > 0.1 * np.square(answers).sum()
@@ -126,7 +123,7 @@ def test_lasso_and_elastic_net_count_light_rows_too(l1_ratio):
     rows, targets = drawn(1)
     light = np.full(len(rows), 0.01)
     whole = elastic_net_by_gcv(moments_of(rows, targets), l1_ratio)
-    found = elastic_net_by_gcv(moments_of(rows, targets, light), l1_ratio, count=count_of(light))
+    found = elastic_net_by_gcv(moments_of(rows, targets, light), l1_ratio)
     assert found.alpha == pytest.approx(whole.alpha, rel=1e-9)
     assert_allclose(found.coef, whole.coef, atol=1e-7)
 
@@ -137,7 +134,7 @@ def test_shares_of_light_rows_are_those_of_whole_ones():
     whole, faded = moments_of(rows, targets), moments_of(rows, targets, light)
     expected = own_shares(ridge(whole, 1.0), whole, rows, exact=True)
     model = ridge(faded, 0.01)
-    found = own_shares(model, faded, rows, exact=True, count=count_of(light))
+    found = own_shares(model, faded, rows, exact=True)
     assert_allclose(found, expected, atol=1e-10)
     left_out = left_out_scores(model.scores(rows), targets, found)
     rest = np.arange(1, len(rows))
@@ -153,24 +150,6 @@ def test_auto_is_never_below_reml():
         assert primal_alpha(rows, targets, unit, "auto") >= by_reml
 
 
-@pytest.mark.parametrize("shape", [(40, 12), (30, 28), (25, 40)])
-@pytest.mark.parametrize("diagonal", [False, True])
-@pytest.mark.parametrize("lightest", [0.05, 1.0])
-def test_a_sample_of_all_rows_is_leave_one_out_itself(shape, diagonal, lightest):
-    for seed in range(5):
-        rows, targets = drawn(seed, *shape)
-        weights = np.random.default_rng(seed).uniform(lightest, 1.0, len(rows))
-        moments = moments_of(rows, targets, weights)
-        if diagonal:
-            pairs = leading_eigenpairs(moments.scatter, min(shape) - 1)
-            vectors = BlockVectors((pairs.vectors,))
-            moments = vectors.moments(moments, pairs.values)
-            rows = rows @ pairs.vectors
-        sample = Sample(rows, targets, weights, importance=weights)
-        found = tuned_ridge(moments, count=count_of(weights), sample=sample).alpha
-        assert found == pytest.approx(dual_alpha(rows, targets, weights, "auto"), rel=1e-9)
-
-
 def with_near_copies(seed, n_rows, width, share):
     """Rows a share of which are almost another row, with the same target; then 500 without."""
     rows, targets = drawn(seed, n_rows + 500, width, noise=0.2)
@@ -182,20 +161,17 @@ def with_near_copies(seed, n_rows, width, share):
     return rows, targets
 
 
-def learning_curve(criterion, sizes, width, seed, share, n_sampled):
-    """Squared errors on 500 new rows: all rows below n = D, moments and a sample from there."""
+def learning_curve(criterion, sizes, width, seed, share):
+    """Squared errors on 500 new rows: all rows below n = D, moments from there."""
     rows, targets = with_near_copies(seed, max(sizes), width, share)
     errors = []
     for n in sizes:
         seen, answers = rows[:n], targets[:n]
-        picked = np.random.default_rng(seed).permutation(n)[:n_sampled]
-        unit = np.ones(picked.size)
-        sample = Sample(seen[picked], answers[picked], unit, importance=unit)
         moments = moments_of(seen, answers)
         if n < width:
             alpha = dual_alpha(seen, answers, np.ones(n), criterion)
         else:
-            alpha = tuned_ridge(moments, criterion, sample=sample if n_sampled else None).alpha
+            alpha = tuned_ridge(moments, criterion).alpha
         scores = ridge(moments, alpha).scores(rows[-500:])
         errors.append(np.square(scores - targets[-500:]).sum(axis=1).mean())
     return errors
@@ -204,12 +180,10 @@ def learning_curve(criterion, sizes, width, seed, share, n_sampled):
 SIZES = [8, 16, 32, 48, 62, 64, 65, 68, 80, 128, 640]
 
 
-@pytest.mark.parametrize(("share", "n_sampled"), [(0.0, 0), (0.0, 128), (0.1, 128)])
-def test_no_dip_where_rows_are_as_many_as_features(share, n_sampled):
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_no_dip_where_rows_are_as_many_as_features(share):
     n_seeds = 10
-    curves = np.array(
-        [learning_curve("auto", SIZES, 64, seed, share, n_sampled) for seed in range(n_seeds)]
-    )
+    curves = np.array([learning_curve("auto", SIZES, 64, seed, share) for seed in range(n_seeds)])
     for later in range(1, len(SIZES)):
         rise = curves[:, later, None] - curves[:, :later]
         standard_error = rise.std(axis=0, ddof=1) / np.sqrt(n_seeds)
@@ -218,7 +192,7 @@ def test_no_dip_where_rows_are_as_many_as_features(share, n_sampled):
 
 def test_generalised_cross_validation_alone_does_dip():
     sizes = [48, 66]
-    by_gcv = np.mean([learning_curve("gcv", sizes, 64, seed, 0.1, 0) for seed in range(10)], axis=0)
+    by_gcv = np.mean([learning_curve("gcv", sizes, 64, seed, 0.1) for seed in range(10)], axis=0)
     assert by_gcv[1] > 2.0 * by_gcv[0]
 
 

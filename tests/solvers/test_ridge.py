@@ -27,8 +27,8 @@ def drawn(seed, n_rows=60, width=5, n_targets=2, noise=1.0):
 
 
 def moments_of(rows, targets, weights=None):
-    tracker = TargetMoments(rows.shape[1], targets.shape[1])
-    return tracker.update(rows, targets, weights=weights).summary()
+    moments = TargetMoments(rows.shape[1], targets.shape[1])
+    return moments.update(rows, targets, weights=weights).summary()
 
 
 def gcv_by_hat_matrix(rows, targets, alpha):

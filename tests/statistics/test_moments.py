@@ -1,4 +1,4 @@
-"""Moments of features: oracles, and the laws of cutting, merging, weighting and forgetting."""
+"""Moments of features: oracles, and the laws of cutting, merging and weighting."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def rounding(rows, n_operations=64):
     return n_operations * EPS * max(rows.shape[0], 1) * spread**2 + 1e-300
 
 
-def moments_of(rows, weights=None, **settings):
-    return Moments(rows.shape[1], **settings).update(rows, weights=weights)
+def moments_of(rows, weights=None):
+    return Moments(rows.shape[1]).update(rows, weights=weights)
 
 
 @given(st.lists(row_blocks, min_size=1, max_size=5))
@@ -71,7 +71,7 @@ def test_merging_shards_in_any_order_equals_one_pass(blocks, random):
 
 
 @given(row_blocks)
-def test_the_empty_tracker_is_the_identity_of_merge(rows):
+def test_empty_moments_are_the_identity_of_merge(rows):
     moments = moments_of(rows)
     assert moments.copy().merge(Moments(N_FEATURES)) == moments
     assert Moments(N_FEATURES).merge(moments) == moments
@@ -89,22 +89,6 @@ def test_a_weight_counts_like_repeated_rows(rows, data):
     many = np.repeat(rows, 4, axis=0)
     assert_allclose(weighted.mean, repeated.mean, atol=64 * EPS * np.abs(rows).max(), rtol=0)
     assert_allclose(weighted.scatter(), repeated.scatter(), atol=rounding(many), rtol=0)
-
-
-@given(st.lists(row_blocks, min_size=1, max_size=4), st.floats(0.5, 50.0))
-@example([np.ones((5000, 3))], 0.5)  # the past fades below the smallest number
-def test_half_life_is_a_weight_per_row(blocks, half_life):
-    moments = Moments(N_FEATURES, half_life=half_life)
-    for block in blocks:
-        moments.update(block)
-    rows = np.vstack(blocks)
-    if not rows.shape[0]:
-        return
-    weights = np.exp2(-np.arange(len(rows))[::-1] / half_life)
-    mean, scatter = reference(rows, weights)
-    assert_allclose(moments.weight, weights.sum(), rtol=64 * EPS)
-    assert_allclose(moments.mean, mean, atol=256 * EPS * np.abs(rows).max(), rtol=0)
-    assert_allclose(moments.scatter(), scatter, atol=4 * rounding(rows), rtol=0)
 
 
 def test_fading_scales_weight_and_scatter_and_keeps_the_mean():
@@ -156,19 +140,30 @@ def test_rows_of_weight_zero_leave_the_numbers_alone():
     assert after == moments
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (Moments(4), "n_features must agree to merge, got 3 and 4"),
-        (Moments(3, half_life=5.0), "half_life must agree to merge, got None and 5.0"),
-    ],
-)
-def test_merging_under_other_settings_is_refused_without_a_trace(other, message):
+def test_merging_moments_of_another_width_is_refused_without_a_trace():
     moments = moments_of(np.arange(6.0).reshape(2, 3))
     before = moments.copy()
-    with pytest.raises(StateMismatchError, match=message):
-        moments.merge(other)
+    with pytest.raises(StateMismatchError, match="n_features must agree to merge, got 3 and 4"):
+        moments.merge(Moments(4))
     assert moments == before
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=20), st.floats(1e-6, 1.0))
+def test_the_count_is_that_of_rows_whatever_the_unit_of_their_weights(weights, unit):
+    weights = np.array(weights)
+    rows = np.zeros((weights.size, 1))
+    light = moments_of(rows, unit * weights / weights.max())
+    # Weights of at most one: Kish's number of rows, which knows no unit. Sums of 20 terms.
+    expected = weights.sum() ** 2 / np.square(weights).sum()
+    assert_allclose(light.count, expected, rtol=64 * EPS)
+    assert 1.0 - 64 * EPS <= light.count <= weights.size * (1.0 + 64 * EPS)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=20))
+def test_the_count_of_whole_weights_is_their_sum(weights):
+    moments = moments_of(np.zeros((len(weights), 1)), np.array(weights, dtype=np.float64))
+    assert moments.count == sum(weights)
+    assert Moments(1).count == 0.0
 
 
 def test_rows_of_another_width_are_refused_without_a_trace():

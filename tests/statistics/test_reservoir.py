@@ -149,3 +149,14 @@ def test_noise_is_standard_gumbel_and_never_changes():
 def test_huge_values_do_not_overflow():
     reservoir = reservoir_of(np.full((9, 4), 1.7e308))
     assert reservoir.rows.shape == (5, 4)
+
+
+def test_a_faded_sample_is_that_of_lighter_rows():
+    rows = np.random.default_rng(0).dirichlet(np.ones(10), size=80)
+    faded, lighter = Reservoir(10, seed=0), Reservoir(10, seed=0)
+    faded.absorb(rows[:40])
+    faded.fade(0.01)
+    faded.absorb(rows[40:])
+    lighter.absorb(rows, np.repeat([0.01, 1.0], 40))
+    np.testing.assert_allclose(faded.rows.toarray(), lighter.rows.toarray())
+    np.testing.assert_allclose(faded.importance(), lighter.importance())

@@ -1,4 +1,4 @@
-"""The cut law of the row buffer, for dense and sparse rows, with and without companions."""
+"""The cut law of the row buffer, for dense and sparse rows, with and without targets."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from streamchi2.statistics.row_buffer import Boundaries, RowBuffer
+from streamchi2.statistics.row_buffer import Boundaries, Row, RowBuffer, as_matrix
+from streamchi2.statistics.targets import with_labels
 
 boundaries = st.builds(
     Boundaries,
     positions=st.lists(st.integers(1, 40), max_size=3).map(tuple),
     periods=st.lists(st.integers(1, 30), min_size=1, max_size=2).map(tuple),
+    growing_from=st.none() | st.integers(1, 60),
+    longest=st.sampled_from([1, 2, 16]),
 )
 cuttings = st.lists(st.integers(0, 25), min_size=1, max_size=8)
 
@@ -58,7 +61,7 @@ def test_any_cutting_gives_the_same_blocks(where, sizes, use_sparse, position):
         assert_array_equal(_dense(left.rows), _dense(right.rows))
         assert_array_equal(left.targets, right.targets)
         assert_array_equal(left.weights, right.weights)
-    rest = cut.pending()
+    rest = cut.pending
     handed = [*many, *([rest] if rest else [])]
     assert cut.stop == position + total
     assert cut.n_pending == (0 if rest is None else rest.stop - rest.start)
@@ -74,15 +77,15 @@ def test_pending_rows_survive_copies_and_pickles(sizes):
     for twin in (buffer.copy(), copy.deepcopy(buffer), pickle.loads(pickle.dumps(buffer))):
         assert twin == buffer
         assert len(twin.push(rows)) == len(buffer.copy().push(rows))
-    assert buffer.pending() is None or buffer.pending().rows.shape[0] == buffer.n_pending
+    assert buffer.pending is None or buffer.pending.rows.shape[0] == buffer.n_pending
 
 
-def test_rows_that_wait_are_not_views_of_the_callers_array():
+def test_pending_rows_are_not_views_of_the_callers_array():
     rows = np.ones((3, 2))
     buffer = RowBuffer(Boundaries(periods=(4,)))
     buffer.push(rows, rows[:, 0], rows[:, 1])
     rows[:] = 9.0
-    block = buffer.pending()
+    block = buffer.pending
     assert_array_equal(block.rows, np.ones((3, 2)))
     assert_array_equal(block.targets, np.ones(3))
     assert_array_equal(block.weights, np.ones(3))
@@ -95,25 +98,70 @@ def test_rows_without_weights_weigh_one_beside_weighted_ones():
     assert_array_equal(block.weights, [1.0, 1.0, 5.0])
 
 
-def test_appending_one_row_does_not_touch_the_rows_that_wait():
+def test_pushing_one_row_does_not_touch_the_pending_rows():
     buffer = RowBuffer(Boundaries(periods=(100,)))
     buffer.push(np.zeros((1, 2)))
-    first = buffer._waiting[0].rows
+    first = buffer._pieces[0].rows
     for _ in range(50):
         buffer.push(np.zeros((1, 2)))
-    assert buffer._waiting[0].rows is first
+    assert buffer._pieces[0].rows is first
 
 
-def test_targets_now_and_then_are_refused_and_leave_no_trace():
+@pytest.mark.parametrize("first", [None, np.zeros(2)], ids=["first without", "first with"])
+@pytest.mark.parametrize("n_more", [1, 9])
+def test_targets_now_and_then_are_refused_and_leave_no_trace(first, n_more):
     buffer = RowBuffer(Boundaries(periods=(4,)))
-    buffer.push(np.zeros((2, 1)))
+    buffer.push(np.zeros((2, 1)), first)
     before = buffer.copy()
     with pytest.raises(ValueError, match="targets must be given with every push or with none"):
-        buffer.push(np.zeros((9, 1)), np.zeros(9))
+        buffer.push(np.zeros((n_more, 1)), np.zeros(n_more) if first is None else None)
     assert buffer == before
 
 
-@pytest.mark.parametrize("settings", [{"periods": ()}, {"periods": (0,)}, {"positions": (-1,)}])
-def test_boundaries_that_never_come_are_refused(settings):
+@pytest.mark.parametrize("params", [{"periods": ()}, {"periods": (0,)}, {"positions": (-1,)}])
+def test_boundaries_that_never_come_are_refused(params):
     with pytest.raises(ValueError, match="periods must"):
-        Boundaries(**settings)
+        Boundaries(**params)
+
+
+@given(boundaries, st.integers(0, 200))
+def test_the_next_boundary_is_the_same_from_every_position_before_it(where, position):
+    following = where.after(position)
+    assert following > position
+    assert all(where.after(between) == following for between in range(position, following))
+
+
+@given(st.integers(1, 5000), st.integers(0, 20_000))
+def test_growing_steps_are_an_eighth_of_the_stream_at_most(start, position):
+    growing = Boundaries((start,), (2**30,), growing_from=start, longest=1024)
+    following = growing.after(position)
+    if position < start:
+        assert following == start
+    else:
+        assert following - position <= max(1, min(1024, position // 8))
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.sampled_from(["labels", None]))
+def test_single_rows_and_batches_make_the_same_block(sizes, kind):
+    rng = np.random.default_rng(0)
+    total = sum(sizes)
+    columns, values = np.arange(3) << 50, rng.integers(0, 3, (total, 3)).astype(np.float64)
+    targets = None if kind is None else with_labels(np.arange(total))
+    rows = [Row(columns, row).without_zeros() for row in values]
+    single, mixed = RowBuffer(Boundaries()), RowBuffer(Boundaries())
+    for place, row in enumerate(rows):
+        single.append(row, None if kind is None else place, 1.0)
+    start = 0
+    for turn, size in enumerate(sizes):
+        part = slice(start, start + size)
+        if turn % 2:
+            mixed.push(as_matrix(rows[part]), None if targets is None else targets[part])
+        else:
+            for place in range(start, start + size):
+                mixed.append(rows[place], None if kind is None else place, 1.0)
+        start += size
+    assert single == mixed
+    single.drop_last()
+    assert single.stop == total - 1
+    if total > 1:
+        assert (single.pending.rows != mixed.pending.rows[:-1]).nnz == 0

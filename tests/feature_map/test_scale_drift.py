@@ -15,8 +15,8 @@ from streamchi2 import (
     exp_chi2_kernel,
 )
 from streamchi2.errors import PrecisionWarning
+from streamchi2.feature_map.sampled_error import MOST_ROWS, SampledError
 from streamchi2.persistence import dumped, loaded
-from streamchi2.sampled_error import MOST_ROWS, SampledError
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries
 
@@ -26,12 +26,12 @@ ALLOWED = (1 + 1 / 3) / np.sqrt(N_FEATURES)
 PLAIN = np.random.default_rng(0).dirichlet(np.ones(WIDTH), 16_384)
 
 
-def sampler(**words):
-    return ExpChi2Sampler(N_FEATURES, random_state=0, **words)
+def sampler(**params):
+    return ExpChi2Sampler(N_FEATURES, random_state=0, **params)
 
 
 def errors(model, rows, step=1024):
-    """Yield the audited error on the way."""
+    """Yield the measured error on the way."""
     for start in range(0, rows.shape[0], step):
         model.partial_fit(rows[start : start + step])
         yield model.kernel_error().rms
@@ -55,21 +55,26 @@ def test_the_kernel_is_right_again_after_a_jump_of_scale(factor):
     assert last < ALLOWED
 
 
-def jumping(**words):
+def warned_at_of(model):
+    (part,) = model._stream.feature_map.parts
+    return part.warned_at
+
+
+def jumping(**params):
     rows = PLAIN[:1100].copy()
     rows[600:] *= 1e5
-    return sampler(n_terms=2, **words), rows
+    return sampler(n_terms=2, **params), rows
 
 
 def test_one_warning_in_the_life_of_a_stream_names_the_remedy():
     model, rows = jumping(half_life=100)
     with pytest.warns(PrecisionWarning, match="moved the coordinates.*more terms than n_terms=2"):
         model.partial_fit(rows)
-    warned_at = model._stream.tracker.warned_at
+    warned_at = warned_at_of(model)
     twin, shard = loaded(dumped(model)), model.new_shard()
     shard.merge(model)
     for side in (model, twin, shard):
-        assert side._stream.tracker.warned_at == warned_at
+        assert warned_at_of(side) == warned_at
         side.partial_fit(rows)  # silent, since warnings are errors here
 
 
@@ -77,7 +82,7 @@ def test_a_warning_that_is_made_an_error_leaves_no_trace():
     silent, rows = jumping(half_life=100)
     with pytest.warns(PrecisionWarning):
         silent.partial_fit(rows)
-    last = silent._stream.tracker.warned_at - 1
+    last = warned_at_of(silent) - 1
     model, _ = jumping(half_life=100)
     before = dumped(model.partial_fit(rows[:last]))
     with pytest.raises(PrecisionWarning):

@@ -1,3 +1,5 @@
+"""A map that follows its stream: when it is fitted again, transport, and merging."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -8,16 +10,24 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import RidgeClassifier
 
 from streamchi2 import DirectSeries, LogHistogram, zolotarev_parameters
-from streamchi2.adaptive_map import AdaptiveMap, Schedule
 from streamchi2.bases import OrthogonalBasis
 from streamchi2.errors import StateMismatchError
-from streamchi2.feature_map import FeatureMap
-from streamchi2.map_plan import MapSettings, planned_map, usual_beta
+from streamchi2.feature_map import (
+    AdaptiveFeatureMap,
+    BlockParams,
+    FeatureMap,
+    MapBlock,
+    MapParams,
+    Transport,
+)
+from streamchi2.feature_map.adaptive import AdaptationSchedule
+from streamchi2.feature_map.planning import planned_block, usual_beta
 from streamchi2.series import predicted_error, refined_parameters
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
+from streamchi2.stream import Stream
 
-SETTINGS = MapSettings(
+PARAMS = BlockParams(
     n_features=4, n_components=256, beta="auto", dof=2, series="direct", n_terms=3,
     basis="orthogonal", n_buckets="auto", adapt=True, half_life=None, seed=0, dtype="float32",
 )  # fmt: skip
@@ -42,14 +52,15 @@ def relative_move(before, after):
     ],
 )
 def test_positions_of_re_estimation_are_absolute(half_life, due):
-    schedule = Schedule(half_life)
+    schedule = AdaptationSchedule(half_life)
     assert [position for position in range(1, 20_000) if schedule.is_due(position)] == due
 
 
 @given(st.none() | st.floats(1e-3, 1e5))
 def test_every_due_position_is_a_boundary(half_life):
-    schedule, position = Schedule(half_life), 0
-    boundaries, met = schedule.boundaries(), set()
+    schedule, position = AdaptationSchedule(half_life), 0
+    adaptive = AdaptiveFeatureMap(MapParams.of_one(replace(PARAMS, half_life=half_life)))
+    boundaries, met = Stream(4, feature_map=adaptive).buffer.boundaries, set()
     while position < 20_000:
         position = boundaries.after(position)
         met.add(position)
@@ -73,11 +84,11 @@ def test_equal_rows_have_a_beta():
 
 @pytest.mark.parametrize("series", ["direct", "chebyshev", "vz"])
 def test_a_stream_of_zeros_can_be_planned(series):
-    settings = replace(SETTINGS, series=series, n_terms="auto")
+    params = replace(PARAMS, series=series, n_terms="auto")
     rows = np.zeros((64, 4))
-    recipe = planned_map(settings, rows, None, LogHistogram().update(rows))
-    assert recipe.series.n_terms == 5
-    assert np.isfinite(recipe.transform(gamma_rows(3))).all()
+    block = planned_block(params, rows, None, LogHistogram().update(rows))
+    assert block.series.n_terms == 5
+    assert np.isfinite(block.transform(gamma_rows(3))).all()
 
 
 @pytest.mark.parametrize(
@@ -85,93 +96,161 @@ def test_a_stream_of_zeros_can_be_planned(series):
     [(5461, "auto", None), (5462, "auto", 4096), (100, 300, 300), (10**5, None, None)],
 )
 def test_only_wide_rows_are_folded_unless_told(n_features, n_buckets, folded):
-    settings = replace(SETTINGS, n_features=n_features, n_buckets=n_buckets)
+    params = replace(PARAMS, n_features=n_features, n_buckets=n_buckets)
     rows = np.zeros((2, 4))
-    recipe = planned_map(settings, rows, None, LogHistogram().update([0.1, 0.2, 0.4]))
-    assert (None if recipe.buckets is None else recipe.buckets.n_buckets) == folded
+    block = planned_block(params, rows, None, LogHistogram().update([0.1, 0.2, 0.4]))
+    assert (None if block.buckets is None else block.buckets.n_buckets) == folded
 
 
 # Adapting
 
 
+def adaptive_map(params=PARAMS, block=None):
+    feature_map = None if block is None else FeatureMap((block,))
+    return AdaptiveFeatureMap(MapParams.of_one(params), feature_map)
+
+
+def learnt(adaptive, rows):
+    """Absorb a block of rows, and fit the series again where that is due."""
+    adaptive.absorb(rows)
+    adaptive.adapt(adaptive.n_rows)
+    return adaptive
+
+
+def only_part(adaptive):
+    (part,) = adaptive.parts
+    return part
+
+
 def test_a_map_that_is_good_enough_is_left_alone():
-    moving = AdaptiveMap(SETTINGS)
+    moving = adaptive_map()
     for start in range(4):
-        moving.update(gamma_rows(64, seed=start))
+        learnt(moving, gamma_rows(64, seed=start))
     assert moving.n_rows == 256
-    assert moving.transports == ()
+    assert only_part(moving).transports == ()
 
 
-def stretched(settings, *, factor=12.0):
+def stretched(params, *, factor=12.0):
     """A map whose inputs grow after it was planned, so that k must follow."""
-    moving = AdaptiveMap(settings)
-    moving.update(gamma_rows(64))
-    moving.update(gamma_rows(192, scale=factor, seed=1))
-    return moving
+    moving = learnt(adaptive_map(params), gamma_rows(64))
+    return only_part(learnt(moving, gamma_rows(192, scale=factor, seed=1)))
 
 
 def test_k_follows_the_inputs_and_the_kernel_improves():
-    moving = stretched(replace(SETTINGS, beta=1.0, n_components=4096))
-    frozen = stretched(replace(SETTINGS, beta=1.0, n_components=4096, adapt=False))
+    moving = stretched(replace(PARAMS, beta=1.0, n_components=4096))
+    frozen = stretched(replace(PARAMS, beta=1.0, n_components=4096, adapt=False))
     assert [transport.position for transport in moving.transports] == [256]
     assert frozen.transports == ()
     assert moving.predicted_kernel_error() < 0.7 * frozen.predicted_kernel_error()
-    assert moving.recipe.basis == frozen.recipe.basis
+    assert moving.block.basis == frozen.block.basis
     residuals = [
-        misalignment(frozen.recipe.series, moving.recipe.series, relevant(moving.histogram, 1.0, p))
+        misalignment(frozen.block.series, moving.block.series, relevant(moving.histogram, 1.0, p))
         for p in (0, 1, 2)
     ]
     assert moving.transports[0].residual in residuals
-    rms = [predicted_error(m.histogram, m.recipe.series.series).rms for m in (moving, frozen)]
+    rms = [predicted_error(m.histogram, m.block.series.series).rms for m in (moving, frozen)]
     assert rms[0] < rms[1]
 
 
+def test_re_estimation_on_request_happens_at_any_position():
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(10), size=80) * (rng.random((80, 10)) < 0.7)
+    params = replace(PARAMS, n_features=10, n_components=4096, beta=3.0)
+    adaptive = learnt(adaptive_map(params), 30.0 * rows[:64])  # k far too large for what follows
+    for _ in range(5):
+        adaptive.absorb(rows)
+    assert only_part(adaptive).transports == ()
+    adaptive.fade(0.01).reestimate()
+    assert [transport.position for transport in only_part(adaptive).transports] == [464]
+
+
+def test_rows_that_are_read_again_change_nothing_while_a_map_is_frozen():
+    adaptive = learnt(adaptive_map(replace(PARAMS, beta=1.0)), gamma_rows(64))
+    adaptive.frozen = True
+    before = only_part(adaptive).histogram.copy()
+    learnt(adaptive, gamma_rows(192, scale=12.0, seed=1))
+    assert adaptive.n_rows == 64
+    assert only_part(adaptive).histogram == before
+
+
+def test_a_provisional_map_leaves_no_trace():
+    adaptive = adaptive_map(replace(PARAMS, n_terms="auto"))
+    found = adaptive.provisional(gamma_rows(4), None)
+    assert found.blocks[0].series.n_terms == 3
+    assert (adaptive.n_rows, adaptive.feature_map) == (0, None)
+
+
+# Merging
+
+
+def test_merging_shards_of_one_map_equals_one_pass_and_empty_ones_change_nothing():
+    whole = learnt(adaptive_map(replace(PARAMS, adapt=False)), gamma_rows(64))
+    merged = whole.copy()
+    for seed in (1, 2):
+        rows = gamma_rows(100, seed=seed)
+        shard = adaptive_map(whole.params.blocks[0], only_part(whole).block)
+        merged.merge(shard)
+        shard.absorb(rows)
+        merged.merge(shard)
+        whole.absorb(rows)
+    empty = adaptive_map(replace(PARAMS, adapt=False)).merge(merged)
+    for found in (merged, empty):
+        assert found.n_rows == 264
+        assert found.feature_map == whole.feature_map
+        assert only_part(found).histogram == only_part(whole).histogram
+        assert only_part(found).sample.n_rows == 264
+        assert only_part(found).transports == ()
+
+
 def test_shards_that_adapted_apart_by_little_are_merged_and_the_distance_recorded():
-    first = AdaptiveMap(replace(SETTINGS, beta=0.3))
-    first.update(gamma_rows(64))
-    shards = [AdaptiveMap(first.settings, first.recipe) for _ in range(2)]
+    first = learnt(adaptive_map(replace(PARAMS, beta=0.3)), gamma_rows(64))
+    shards = [adaptive_map(first.params.blocks[0], only_part(first).block) for _ in range(2)]
     for seed, shard in enumerate(shards):
         shard.absorb(gamma_rows(1000, seed=seed))
-        k = refined_parameters(shard.histogram, 3) * (1 + 0.02 * seed)
-        series, _ = transported(shard.recipe.series, DirectSeries(k), shard.histogram)
-        shard.recipe = shard.recipe.with_series(series)
-    left, right = shards
+        part = only_part(shard)
+        k = refined_parameters(part.histogram, 3) * (1 + 0.02 * seed)
+        series, _ = transported(part.block.series, DirectSeries(k), part.histogram)
+        part.block = part.block.with_series(series)
+    left, right = map(only_part, shards)
     expected = misalignment(
-        left.recipe.series, right.recipe.series, left.histogram.copy().merge(right.histogram)
+        left.block.series, right.block.series, left.histogram.copy().merge(right.histogram)
     )
-    left.merge(right)
+    merged = only_part(shards[0].merge(shards[1]))
     assert 0 < expected < 0.1
-    assert left.transports == ((2000, expected),)
+    assert merged.transports == (Transport(2000, expected),)
 
 
 def test_shards_that_adapted_too_far_apart_are_refused_without_a_trace():
-    first = AdaptiveMap(replace(SETTINGS, beta=0.3))
-    first.update(gamma_rows(64))
-    left, right = (AdaptiveMap(first.settings, first.recipe) for _ in range(2))
+    first = learnt(adaptive_map(replace(PARAMS, beta=0.3)), gamma_rows(64))
+    left, right = (adaptive_map(first.params.blocks[0], only_part(first).block) for _ in range(2))
     left.absorb(gamma_rows(500, seed=1))
     right.absorb(gamma_rows(500, seed=2))
-    right.recipe = first.recipe.with_series(RotatedSeries(DirectSeries([9.0, 5.0, 2.0])))
-    before = (left.recipe, left.histogram.copy(), left.n_rows, left.transports, left.sample.n_rows)
+    far = RotatedSeries(DirectSeries([9.0, 5.0, 2.0]))
+    only_part(right).block = only_part(first).block.with_series(far)
+
+    def state(part):
+        return part.block, part.histogram.copy(), part.n_rows, part.transports, part.sample.n_rows
+
+    before = state(only_part(left))
     with pytest.raises(StateMismatchError, match=r"within 10% to merge, got a distance of \d"):
         left.merge(right)
-    after = (left.recipe, left.histogram, left.n_rows, left.transports, left.sample.n_rows)
-    assert after == before
+    assert state(only_part(left)) == before
 
 
 def test_maps_of_other_streams_are_refused_with_the_remedy():
-    left, right = AdaptiveMap(SETTINGS), AdaptiveMap(SETTINGS)
-    left.update(gamma_rows(64, seed=1))
-    right.update(gamma_rows(64, seed=2))  # another beta
+    left, right = adaptive_map(), adaptive_map()
+    learnt(left, gamma_rows(64, seed=1))
+    learnt(right, gamma_rows(64, seed=2))  # another beta
     with pytest.raises(StateMismatchError, match=r"new_shard\(\)"):
         left.merge(right)
 
 
 @pytest.mark.parametrize("name", ["n_components", "beta", "seed", "n_features", "dtype"])
-def test_other_settings_are_refused_by_name(name):
+def test_other_params_are_refused_by_name(name):
     value = {"n_components": 300, "beta": 2.0, "seed": 1, "n_features": 5, "dtype": "float64"}[name]
     expected = "random_state" if name == "seed" else name
     with pytest.raises(StateMismatchError, match=f"^{expected} must agree to merge"):
-        AdaptiveMap(SETTINGS).merge(AdaptiveMap(replace(SETTINGS, **{name: value})))
+        adaptive_map().merge(adaptive_map(replace(PARAMS, **{name: value})))
 
 
 # Transport on digits: what the whole library rests on
@@ -184,10 +263,10 @@ def digit_maps(digits, old_k, *, beta=3.5, step=1):
     n_terms = len(old_k)
     final = DirectSeries(refined_parameters(histogram, n_terms)[::step])
     basis = OrthogonalBasis(64 * n_terms, 1536, seed=0, beta=beta)
-    old = FeatureMap(RotatedSeries(DirectSeries(old_k)), basis)
+    old = MapBlock(RotatedSeries(DirectSeries(old_k)), basis)
     carried = old.with_series(transported(old.series, final, histogram)[0])
     plain = old.with_series(RotatedSeries(final))
-    return [recipe.transform(rows) for recipe in (old, carried, plain)]
+    return [block.transform(rows) for block in (old, carried, plain)]
 
 
 @pytest.mark.parametrize("n_terms", [3, 5])
@@ -196,7 +275,7 @@ def test_features_survive_an_early_estimate(digits, n_terms, step):
     early = refined_parameters(LogHistogram().update(digits[0][:50]), n_terms)
     old, carried, plain = digit_maps(digits, early, step=step)
     assert relative_move(old, carried) < 0.01
-    # Falling landmarks of 50 rows are nearly those of all rows; in the other order all is lost.
+    # Falling nodes of 50 rows are nearly those of all rows; in the other order all is lost.
     assert relative_move(old, plain) > (1.0 if step == -1 else 0.002)
 
 

@@ -1,0 +1,323 @@
+"""Frozen maps: threads, sparsity and absent columns change nothing; a map is a value."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from strategies import histogram_rows
+
+from streamchi2 import (
+    ChebyshevSeries,
+    DirectSeries,
+    LogHistogram,
+    VZSeries,
+    exp_chi2_kernel,
+    refined_parameters,
+)
+from streamchi2.bases import BASES as ALL_BASES
+from streamchi2.bases import CosineBasis, GaussianBasis, HashBuckets, OrthogonalBasis
+from streamchi2.feature_map import BlockParams, FeatureMap, MapBlock, Projection
+from streamchi2.feature_map.planning import planned_block
+from streamchi2.series.transport import RotatedSeries
+
+TURN = ((0.6, 0.8, 0.0), (-0.8, 0.6, 0.0), (0.0, 0.0, 1.0))
+SERIES = {
+    "direct": RotatedSeries(DirectSeries([0.7, 0.2, 0.06])),
+    "turned": RotatedSeries(DirectSeries([0.7, 0.2, 0.06]), TURN),
+    "chebyshev": RotatedSeries(ChebyshevSeries(3, scale=0.2)),
+    "vz": RotatedSeries(VZSeries(3, period=9.0), TURN),
+}
+BASES = [OrthogonalBasis, GaussianBasis, CosineBasis]
+
+
+def block_of(
+    width, *, series="direct", basis=OrthogonalBasis, n_buckets=None, dtype="float32", d=64
+):
+    buckets = None if n_buckets is None else HashBuckets(n_buckets, seed=1)
+    n_inputs = 3 * width if n_buckets is None else n_buckets
+    return MapBlock(SERIES[series], basis(n_inputs, d, seed=0), buckets, dtype)
+
+
+def kernel_rmse(features, exact):
+    features = features.astype(np.float64)
+    return np.sqrt(np.mean((features @ features.T - exact) ** 2))
+
+
+def gamma_rows(n_rows, width, seed=0):
+    rows = np.random.default_rng(seed).gamma(0.4, size=(n_rows, width))
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("series", SERIES)
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("n_buckets", [None, 16])
+def test_dense_and_sparse_rows_have_the_same_features(series, basis, n_buckets):
+    rows = gamma_rows(150, 7) * (np.random.default_rng(1).random((150, 7)) < 0.6)
+    block = block_of(7, series=series, basis=basis, n_buckets=n_buckets, dtype="float64")
+    # The same sums in another order, of phases below 100.
+    assert_allclose(
+        block.transform(sparse.csr_array(rows)), block.transform(rows), atol=100 * 1e-14
+    )
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("n_buckets", [None, 16])
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_number_of_workers_does_not_change_a_bit(basis, n_buckets, as_csr, dtype):
+    rows = gamma_rows(700, 300)
+    rows = sparse.csr_array(rows) if as_csr else rows
+    block = block_of(300, series="turned", basis=basis, n_buckets=n_buckets, dtype=dtype, d=1024)
+    one = block.transform(rows)
+    assert one.dtype == dtype
+    for n_jobs in (1, 2, 7, -1):
+        assert_array_equal(block.transform(rows, n_jobs=n_jobs), one)
+
+
+@given(histogram_rows(max_rows=3), st.integers(1, 10**6))
+def test_a_column_not_yet_seen_is_a_column_of_zeros_under_hash_buckets(rows, n_more):
+    block = block_of(6, series="turned", n_buckets=32)
+    found = sparse.csr_array(rows)
+    wider = sparse.csr_array(
+        (found.data, found.indices, found.indptr), shape=(len(rows), 6 + n_more)
+    )
+    assert_array_equal(block.transform(wider), block.transform(rows))
+
+
+def test_explicit_zeros_do_not_matter():
+    rows = sparse.csr_array(np.array([[0.0, 0.5, 0.5], [0.2, 0.0, 0.8]]))
+    stored = rows.copy()
+    stored.data[0] = 0.0
+    cleared = stored.copy()
+    cleared.eliminate_zeros()
+    for n_buckets in (None, 8):
+        block = block_of(3, n_buckets=n_buckets)
+        assert_array_equal(block.transform(stored), block.transform(cleared))
+
+
+@pytest.mark.parametrize("n_terms", [3, 5])
+def test_digits_are_served_well_by_orthogonal_frequencies(digits, n_terms):
+    rows = digits[0]
+    k = refined_parameters(LogHistogram().update(rows), n_terms)
+    exact = exp_chi2_kernel(rows[:500], beta=1.5)
+    for seed in range(3):
+        basis = OrthogonalBasis(64 * n_terms, 1536, seed, beta=1.5)
+        block = MapBlock(RotatedSeries(DirectSeries(k)), basis)
+        assert kernel_rmse(block.transform(rows[:500]), exact) <= 0.005
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("dof", [0.5, 1, 1.5])
+def test_fewer_degrees_of_freedom_are_served_within_monte_carlo_error(digits, basis, dof):
+    rows = digits[0][:200]
+    k = refined_parameters(LogHistogram().update(rows), 5)
+    block = MapBlock(RotatedSeries(DirectSeries(k)), basis(320, 4096, 3, beta=2.0, dof=dof))
+    exact = exp_chi2_kernel(rows, beta=2.0, dof=dof)
+    # Each of M products lies in [-1, 1] (cosines with shifts: D of them in [-2, 2] with variance
+    # below 1), so the deviation is below sqrt(2/D); the series itself costs under .002.
+    assert kernel_rmse(block.transform(rows), exact) < np.sqrt(2 / 4096) + 0.002
+
+
+def test_nodes_in_another_order_give_the_same_features_after_the_turn_between_them():
+    rows = gamma_rows(20, 6)
+    block = block_of(6, dtype="float64", d=512)
+    old = DirectSeries([0.7, 0.2, 0.06])
+    shuffled = DirectSeries([0.2, 0.06, 0.7])
+    values = np.geomspace(1e-4, 1, 50)
+    left, _, right = np.linalg.svd(old.coordinates(values) @ shuffled.coordinates(values).T)
+    turned = RotatedSeries(shuffled, tuple(map(tuple, (left @ right).tolist())))
+    # The rotation is known to 1e-15 over the smallest singular value, about 1e-4 of the largest.
+    assert_allclose(block.with_series(turned).transform(rows), block.transform(rows), atol=1e-9)
+
+
+def test_a_block_is_a_value_with_a_small_pickle():
+    for basis in BASES:
+        block = block_of(2000, basis=basis, d=2048)
+        before = pickle.dumps(block)
+        features = block.transform(gamma_rows(2, 2000))
+        assert pickle.dumps(block) == before
+        assert len(before) < 1000
+        twin = pickle.loads(before)
+        assert twin == block
+        assert hash(twin) == hash(block)
+        assert_array_equal(twin.transform(gamma_rows(2, 2000)), features)
+    assert block_of(3) != block_of(3, dtype="float64")
+    assert block_of(3) != block_of(3, series="turned")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("given_dtype", ["float32", "float64"])
+def test_the_dtype_is_the_one_asked_for_and_rows_are_left_alone(dtype, given_dtype):
+    rows = gamma_rows(5, 4).astype(given_dtype)
+    before = rows.copy()
+    assert block_of(4, dtype=dtype).transform(rows).dtype == dtype
+    assert_array_equal(rows, before)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_values_beyond_single_precision_neither_warn_nor_spoil(as_csr):
+    rows = np.array([[1e300, 1.0], [1e39, 1.0], [1e-300, 1.0]])
+    features = block_of(2).transform(sparse.csr_array(rows) if as_csr else rows)
+    assert np.isfinite(features).all()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-60, 1e60, 1e200])
+def test_a_scale_beyond_single_precision_is_worked_on_in_double(scale):
+    rows = gamma_rows(40, 5)
+    block = MapBlock(
+        RotatedSeries(DirectSeries(scale * np.array([0.7, 0.2, 0.06]))),
+        OrthogonalBasis(15, 2048, seed=0, beta=2.0 / scale),
+    )
+    features = block.transform(scale * rows)
+    assert features.dtype == np.float32
+    # Three fixed nodes and 2048 features: the deviation of one pair is below 1/sqrt(D).
+    assert kernel_rmse(features, exp_chi2_kernel(rows, beta=2.0)) < 1 / np.sqrt(2048) + 0.01
+
+
+def test_a_million_columns_are_never_made_dense():
+    random = np.random.default_rng(0)
+    rows = sparse.csr_array(
+        (random.random(4000), (np.repeat(np.arange(200), 20), random.integers(0, 10**6, 4000))),
+        shape=(200, 10**6),
+    )
+    block = block_of(1, n_buckets=4096, d=2048)
+    block.transform(rows[:1])  # draws the signs
+    tracemalloc.start()
+    block.transform(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Features 1.6 MB and scratch of three times 128 x 4096 floats; dense rows would be 800 MB.
+    assert peak < 20e6
+
+
+def test_no_rows_give_no_features():
+    assert block_of(3).transform(np.empty((0, 3))).shape == (0, 64)
+
+
+def hashed_wider(rows, width):
+    """The same rows with columns scattered over a much larger width."""
+    scattered = np.random.default_rng(0).permutation(width)[: rows.shape[1]]
+    return sparse.csr_array(
+        (rows.data, scattered[rows.indices], rows.indptr), shape=(rows.shape[0], width)
+    )
+
+
+def test_wide_text_is_folded_without_much_loss(shared_set):
+    rows = shared_set("news20_tf")[:300]
+    exact = exp_chi2_kernel(rows, beta=1.5)
+    k = refined_parameters(LogHistogram().update(rows), 3)
+    series, d = RotatedSeries(DirectSeries(k)), 2048
+    dense = MapBlock(series, GaussianBasis(3 * rows.shape[1], d, seed=0, beta=1.5))
+    reference = kernel_rmse(dense.transform(rows), exact)
+    for wide in (rows, hashed_wider(rows, 10**6)):
+        wide.sort_indices()
+        errors = []
+        for seed in range(3):
+            basis = OrthogonalBasis(4096, d, seed, beta=1.5)
+            block = MapBlock(series, basis, HashBuckets(4096, seed))
+            errors.append(kernel_rmse(block.transform(wide), exact))
+        assert np.mean(errors) < 1.1 * reference
+
+
+# Single rows with named columns
+
+
+def named(rows):
+    """The same rows in a matrix with a column for every possible key."""
+    columns = np.tile(np.arange(rows.shape[1]) * 2**40, len(rows))
+    ends = rows.shape[1] * np.arange(len(rows) + 1)
+    return sparse.csr_array((rows.ravel(), columns, ends), shape=(len(rows), 2**62))
+
+
+@pytest.mark.parametrize("basis", ALL_BASES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_folded_row_has_the_features_of_a_matrix(basis, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(10), size=80) * (rng.random((80, 10)) < 0.7)
+    params = BlockParams(
+        n_features=2**62, n_components=64, beta="auto", dof=2.0, series="direct", n_terms=3,
+        basis=basis, n_buckets=64 if basis == "additive" else 128, adapt=True, half_life=None,
+        seed=0, dtype=dtype,
+    )  # fmt: skip
+    block = planned_block(params, named(rows), None, LogHistogram().update(rows))
+    matrix = named(rows[:3])
+    buckets, signs = block.buckets.assign(matrix.indices[:10], 3)
+    single = [block.transform_row(row, buckets, signs) for row in rows[:3]]
+    found = block.transform(matrix)
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    assert_allclose(single, found, atol=tolerance)
+    if block.basis.is_rowwise:
+        assert_array_equal(single, found)
+        assert_array_equal(block.transform(matrix[:1]), found[:1])
+
+
+# Several blocks, and projections
+
+
+def two_blocks():
+    blocks = (block_of(2, d=64), block_of(3, series="turned", basis=GaussianBasis, d=32))
+    return FeatureMap(blocks, ((0, 1), (4, 2, 1)))
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_a_map_of_one_block_has_the_features_of_the_block_bit_for_bit(as_csr):
+    rows = gamma_rows(300, 5)
+    rows = sparse.csr_array(rows) if as_csr else rows
+    block = block_of(5)
+    assert_array_equal(FeatureMap((block,)).transform(rows), block.transform(rows))
+    named = FeatureMap((block,), (tuple(range(5)),))
+    assert_array_equal(named.transform(rows), block.transform(rows))
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_features_of_several_blocks_stand_side_by_side_and_their_kernels_add_up(as_csr):
+    rows, feature_map = gamma_rows(200, 5), two_blocks()
+    parts = [
+        block.transform(sparse.csr_array(rows[:, own]) if as_csr else rows[:, own])
+        for block, own in zip(feature_map.blocks, feature_map.columns, strict=True)
+    ]
+    features = feature_map.transform(sparse.csr_array(rows) if as_csr else rows)
+    assert_array_equal(features, np.hstack(parts))
+    assert feature_map.sizes == (64, 32)
+    assert feature_map.n_components == 96
+
+
+def projected(feature_map, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = [block.n_components for block in feature_map.blocks]
+    blocks = tuple(np.linalg.qr(rng.normal(size=(size, 3)))[0] for size in sizes)
+    mean = rng.normal(size=sum(sizes))
+    shares = tuple(np.array([0.5, 0.3, 0.1]) for _ in sizes)
+    return FeatureMap(feature_map.blocks, feature_map.columns, Projection(blocks, mean, shares))
+
+
+def test_a_projection_is_the_product_with_its_directions():
+    rows, feature_map = gamma_rows(300, 5), two_blocks()
+    found = projected(feature_map)
+    features = feature_map.transform(rows).astype(np.float64) - found.projection.mean
+    expected = found.projection.vectors.coordinates(features)
+    # Sums of at most 64 float32 products of numbers below 4.
+    assert_allclose(found.transform(rows), expected, atol=64 * 16 * np.finfo(np.float32).eps)
+    assert found.sizes == (3, 3)
+    assert_array_equal(found.without_projection().transform(rows), feature_map.transform(rows))
+
+
+def test_projected_rows_have_the_bits_of_whole_chunks_wherever_chunks_begin():
+    rows, found = gamma_rows(400, 5), projected(two_blocks())
+    whole = found.transform(rows)
+    for start in (0, 128, 256):
+        assert_array_equal(found.transform(rows[start:]), whole[start:])
+
+
+def test_maps_with_other_projections_or_columns_differ():
+    feature_map = two_blocks()
+    assert projected(feature_map) == projected(feature_map)
+    assert projected(feature_map) != projected(feature_map, seed=1)
+    assert projected(feature_map) != feature_map
+    assert feature_map != FeatureMap(feature_map.blocks, ((0, 1), (4, 2, 3)))
+    assert pickle.loads(pickle.dumps(feature_map)) == feature_map
