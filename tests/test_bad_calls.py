@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from bad_calls import TABLE as PLAIN_TABLE
 from bad_calls import fitted
-from estimator_zoo import ROWS
+from saved_examples import ROWS
 from river_bad_calls import RIVER_TABLE
 
 from streamchi2.persistence import dumped

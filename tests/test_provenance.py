@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from estimator_zoo import ESTIMATORS, ROWS, learn
+from saved_examples import ESTIMATORS, ROWS, learn
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from estimator_zoo import (
+from saved_examples import (
     CODES,
     ESTIMATORS,
     N_ROWS,
@@ -20,7 +20,7 @@ from estimator_zoo import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from zoo_streams import SEEDED, batches_of, sampler, table_of, without_provenance
+from example_streams import SEEDED, batches_of, sampler, table_of, without_provenance
 
 from streamchi2 import (
     ExpChi2Classifier,

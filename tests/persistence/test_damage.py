@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from estimator_zoo import CODES, TRACKERS, estimator_after, learn
+from saved_examples import CODES, PARTS, estimator_after, learn
 
 from streamchi2 import river
 from streamchi2.errors import FormatError
@@ -14,7 +14,7 @@ from streamchi2.persistence import dumped, loaded
 from streamchi2.persistence.container import packed, unpacked
 
 SMALL = {
-    "histogram": TRACKERS["weighted histogram"](),
+    "histogram": PARTS["weighted histogram"](),
     "classifier": estimator_after("fading classifier", 5),
     "ridge": estimator_after("ridge", 3),
     "sampler": estimator_after("gaussian sampler", 70),
@@ -127,7 +127,7 @@ def test_a_state_that_was_shuffled_under_a_right_digest_is_named_in_the_message(
 
 
 def test_sparse_rows_that_point_beyond_their_columns_are_refused():
-    reservoir = TRACKERS["reservoir"]()
+    reservoir = PARTS["reservoir"]()
     header, arrays = unpacked(dumped(reservoir))
     columns = next(i for i, array in enumerate(arrays) if array.dtype == np.int32)
     for wrong in (-1, 5, 2**31 - 1):
@@ -139,7 +139,7 @@ def test_sparse_rows_that_point_beyond_their_columns_are_refused():
 
 def test_invalid_characters_and_booleans_are_refused():
     for name, bad in (("class moments", 0x110000), ("announced classes", 2)):
-        data = bytearray(dumped(TRACKERS[name]()))
+        data = bytearray(dumped(PARTS[name]()))
         header, arrays = unpacked(bytes(data))
         place = next(i for i, array in enumerate(arrays) if array.dtype.kind in "Ub")
         width = np.uint32 if name == "class moments" else np.uint8

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_zoo import CODES, NUMBERS, ROWS, answers, estimator_after, learn, named
+from saved_examples import CODES, NUMBERS, ROWS, answers, estimator_after, learn, named
 from river import drift
 
 from streamchi2 import river

@@ -7,12 +7,12 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_zoo import (
+from saved_examples import (
     CODES,
     ESTIMATORS,
     N_ROWS,
     ROWS,
-    TRACKERS,
+    PARTS,
     WORDS,
     answers,
     estimator_after,
@@ -25,7 +25,7 @@ from scipy import sparse
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
 from streamchi2.bases.landmarks import landmark_basis
 from streamchi2.errors import FormatError
-from streamchi2.estimators.map_words import landmarks_differ
+from streamchi2.estimators.map_params import landmarks_differ
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.persistence import dumped, load, loaded, save
@@ -57,9 +57,9 @@ def test_a_loaded_estimator_continues_bit_for_bit(name, n_rows):
         assert dumped(twin) == dumped(original)
 
 
-@pytest.mark.parametrize("name", TRACKERS)
+@pytest.mark.parametrize("name", PARTS)
 def test_a_loaded_tracker_saves_to_the_same_bytes(name):
-    tracker = TRACKERS[name]()
+    tracker = PARTS[name]()
     twin = loaded(dumped(tracker))
     assert type(twin) is type(tracker)
     assert dumped(twin) == dumped(tracker)
@@ -215,14 +215,14 @@ def test_what_files_do_not_hold_is_refused_before_anything_is_written(tmp_path):
 
 
 def test_a_state_that_could_not_be_loaded_is_not_saved(tmp_path):
-    tracker = TRACKERS["class moments"]()
+    tracker = PARTS["class moments"]()
     tracker.class_weights = tracker.class_weights + 1.0
     with pytest.raises(FormatError, match="add up"):
         save(tracker, tmp_path / "model")
 
 
 def test_a_map_on_landmarks_is_saved_with_its_landmarks():
-    plain = TRACKERS["feature map"]()
+    plain = PARTS["feature map"]()
     rows = sparse.csr_array(ROWS[:6])
     inputs = plain.series.transform(ROWS[:6])
     basis = landmark_basis(rows, inputs, n_components=4, beta=2.0)
