@@ -209,8 +209,8 @@ class Int:
     high: int = 2**63 - 1
 
     def dump(self, value: Any, archive: Archive) -> Json:
-        """Return a plain int."""
-        return int(value)
+        """Return a plain int, of which the range is checked: what is saved can be loaded."""
+        return self.load(int(value), archive)
 
     def load(self, found: Json, archive: Archive) -> int:
         """Return an int in the range."""
@@ -230,9 +230,7 @@ class Float:
         """Return a plain float."""
         if self.or_minus_infinity and value == -math.inf:
             return None
-        if not math.isfinite(value):
-            archive.refuse("must be finite to be saved", value)
-        return float(value)
+        return self.load(float(value), archive)
 
     def load(self, found: Json, archive: Archive) -> float:
         """Return a float in the range."""
