@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeAlias
@@ -118,6 +118,13 @@ class SavedValue(Saved):
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Return the value that the constructor makes of these fields."""
         return cls(**state)
+
+
+def refuse_undeclared(thing: Any, declared: Iterable[str]) -> None:
+    """Refuse an object with attributes that its class does not declare, which would be lost."""
+    strange = ", ".join(sorted(vars(thing).keys() - set(declared)))
+    if strange:
+        raise TypeError(f"a {type(thing).__name__} has state that is not declared: {strange}")
 
 
 def require(holds: bool | np.bool_, rule: str) -> None:

@@ -32,7 +32,17 @@ from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.principal import check_n_pca
 from streamchi2.solvers.problem import PenaltyParams
-from streamchi2.state import Int, Kind, Maybe, Object, Param, Saved, TupleOf, require
+from streamchi2.state import (
+    Int,
+    Kind,
+    Maybe,
+    Object,
+    Param,
+    Saved,
+    TupleOf,
+    refuse_undeclared,
+    require,
+)
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
 from streamchi2.statistics.targets import ClassTargets, NumericTargets
 from streamchi2.stream import Reading, Stream
@@ -53,6 +63,8 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         "seed": Int(),
         "stream": Maybe(Object((Stream,))),
     }
+    # Beside the constructor's parameters: what the state is made of, and what can be made again.
+    _ATTRIBUTES: ClassVar[tuple[str, ...]] = ("_stream", "_seed", "_reader", "_row_features")
     _learns: ClassVar[bool] = False  # statistics of the features
     _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
 
@@ -222,6 +234,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def get_state(self) -> dict[str, Any]:
         """Return the constructor's parameters, the seed in use, and the stream."""
         params = self._get_params()
+        refuse_undeclared(self, (*params, *self._ATTRIBUTES))
         if "landmarks" in params:
             params["landmarks"] = self._given_landmarks()
         return {"params": params, "seed": self._seed, "stream": self._stream}
@@ -265,6 +278,13 @@ class NamedStreamModel(NamedStreamEstimator):
         "events": TupleOf(Object((DriftEvent,))),
         "detector": Maybe(Object((Adwin,))),
     }
+    _ATTRIBUTES = (
+        *NamedStreamEstimator._ATTRIBUTES,
+        "_schedule",
+        "_detector",
+        "_events",
+        "_target_name",
+    )
     _learns = True
     drift_detector: Any = None
     drift_memory: float = 0.1
