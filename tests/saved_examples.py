@@ -203,8 +203,8 @@ def _map(kind=ExpChi2Sampler, **params):
     return AdaptiveFeatureMap(params)
 
 
-def _planned(**params):
-    return _map(**params).absorb(ROWS[:64])
+def _planned(kind=ExpChi2Sampler, **params):
+    return _map(kind, **params).absorb(ROWS[:64])
 
 
 def _stream_of_map():
@@ -247,9 +247,7 @@ PARTS = {
     "feature map": _planned,
     "map in a subspace": lambda: _planned(basis="subspace"),
     "map on landmarks": lambda: _planned(basis="landmarks"),
-    "map of two": lambda: _map(ExpChi2PCA, descriptors={"a": [0, 1, 2], "b": slice(2, None)}).absorb(
-        ROWS[:64]
-    ),
+    "map of two": lambda: _planned(ExpChi2PCA, descriptors={"a": [0, 1, 2], "b": slice(2, None)}),
     "folded map": lambda: _planned(n_buckets=16, series="vz"),
     "stream of a map": _stream_of_map,
     "stream of labels": _stream_of_labels,

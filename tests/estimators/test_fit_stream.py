@@ -7,6 +7,9 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
+from example_streams import SEEDED, batches_of, sampler, table_of, without_provenance
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from saved_examples import (
     CODES,
     ESTIMATORS,
@@ -18,9 +21,6 @@ from saved_examples import (
     answers,
     estimator_after,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from example_streams import SEEDED, batches_of, sampler, table_of, without_provenance
 
 from streamchi2 import (
     ExpChi2Classifier,
