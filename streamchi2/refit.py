@@ -52,9 +52,14 @@ class RefitSchedule(Saved):
         self.model: FittedModel | None = None
 
     def next_position(self, stream: Stream) -> int:
-        """Return where the model is to be solved next: at the end of a block, or before it."""
+        """Return where the model is to be solved next: at the end of a block, or before it.
+
+        A position that the stream has reached is one at which solving it has failed.
+        """
+        if self.fitted_at < stream.buffer.position:
+            return stream.n_rows
         growing = Boundaries((1,), (1 << 62,), growing_from=1, longest=self.longest)
-        return min(stream.next_stop, growing.after(stream.n_rows))
+        return min(stream.next_stop, growing.after(self.fitted_at))
 
     def retune_next(self) -> None:
         """Choose penalty and temperature again with the next solution."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeAlias
@@ -120,6 +120,13 @@ class SavedValue(Saved):
         return cls(**state)
 
 
+def refuse_undeclared(thing: Any, declared: Iterable[str]) -> None:
+    """Refuse an object with attributes that its class does not declare, which would be lost."""
+    strange = ", ".join(sorted(vars(thing).keys() - set(declared)))
+    if strange:
+        raise TypeError(f"a {type(thing).__name__} has state that is not declared: {strange}")
+
+
 def require(holds: bool | np.bool_, rule: str) -> None:
     """Refuse unless a rule holds.
 
@@ -209,8 +216,8 @@ class Int:
     high: int = 2**63 - 1
 
     def dump(self, value: Any, archive: Archive) -> Json:
-        """Return a plain int."""
-        return int(value)
+        """Return a plain int, of which the range is checked: what is saved can be loaded."""
+        return self.load(int(value), archive)
 
     def load(self, found: Json, archive: Archive) -> int:
         """Return an int in the range."""
@@ -230,9 +237,7 @@ class Float:
         """Return a plain float."""
         if self.or_minus_infinity and value == -math.inf:
             return None
-        if not math.isfinite(value):
-            archive.refuse("must be finite to be saved", value)
-        return float(value)
+        return self.load(float(value), archive)
 
     def load(self, found: Json, archive: Archive) -> float:
         """Return a float in the range."""

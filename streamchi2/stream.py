@@ -322,7 +322,8 @@ class Stream(Saved):
     def reading(self) -> Reading:
         """Return the stream as it is now, pending rows included; worked out when it is asked."""
         known = self._reading
-        if known is None or known.version != self.version:
+        # A signal may have come between a row and its version.
+        if known is None or (known.version, known.n_rows) != (self.version, self.n_rows):
             with self.lock:
                 known = self._reading = Reading(self)
         return known

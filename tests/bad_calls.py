@@ -9,7 +9,7 @@ from functools import cache, partial
 
 import pandas as pd
 from bad_parameters import BAD_PARAMETERS
-from estimator_zoo import CODES, NUMBERS, ROWS, WIDTH, WORDS
+from saved_examples import CODES, NUMBERS, ROWS, WIDTH, WORDS
 from sklearn.base import clone
 
 from streamchi2 import (

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import pandas as pd
 from bad_parameters import BAD_PARAMETERS
-from estimator_zoo import CODES, NUMBERS, ROWS, WORDS, learn, named
+from saved_examples import CODES, NUMBERS, ROWS, WORDS, learn, named
 
 from streamchi2 import ExpChi2Sampler, river
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from bad_calls import TABLE as PLAIN_TABLE
 from bad_calls import fitted
-from estimator_zoo import ROWS
 from river_bad_calls import RIVER_TABLE
+from saved_examples import ROWS
 
 from streamchi2.persistence import dumped
 from streamchi2.testing import LawError, check_no_trace

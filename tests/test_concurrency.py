@@ -9,7 +9,7 @@ import traceback
 
 import numpy as np
 import pytest
-from estimator_zoo import ESTIMATORS, ROWS, WORDS, answers, estimator_after, learn
+from saved_examples import ESTIMATORS, ROWS, WORDS, answers, estimator_after, learn
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
 from streamchi2.bases import OrthogonalBasis

@@ -7,7 +7,7 @@ import dask
 import pytest
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
-from mortal_batches import mortal_batch
+from killed_worker_batches import batch_of_partition
 from sklearn.base import clone
 
 import streamchi2.dask
@@ -18,10 +18,10 @@ from streamchi2.persistence import dumped
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_a_worker_killed_during_the_statistics_changes_nothing(tmp_path):
     model = ExpChi2Classifier(32, random_state=0)
-    batches = [delayed(mortal_batch)(number) for number in range(6)]
+    batches = [delayed(batch_of_partition)(number) for number in range(6)]
     undisturbed = streamchi2.dask.fit(clone(model), batches)
-    mortal = [
-        delayed(mortal_batch)(number, str(tmp_path), dask_key_name=batch.key)
+    killing = [
+        delayed(batch_of_partition)(number, str(tmp_path), dask_key_name=batch.key)
         for number, batch in enumerate(batches)
     ]
     with (
@@ -37,7 +37,7 @@ def test_a_worker_killed_during_the_statistics_changes_nothing(tmp_path):
     ):
         for nanny in cluster.workers.values():
             nanny.auto_restart = False  # one worker will do, and starting another takes seconds
-        survived = streamchi2.dask.fit(clone(model), mortal)
+        survived = streamchi2.dask.fit(clone(model), killing)
         assert len(client.scheduler_info()["workers"]) == 1
     # Read for the histogram, for the statistics, and once more since that worker was lost.
     assert sorted(file.name for file in tmp_path.iterdir()) == ["0", "1", "2"]

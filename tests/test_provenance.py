@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-from estimator_zoo import ESTIMATORS, ROWS, learn
 from hypothesis import given
 from hypothesis import strategies as st
+from saved_examples import ESTIMATORS, ROWS, learn
 
 from streamchi2 import ExpChi2Classifier
 from streamchi2.errors import FormatError, StateMismatchError

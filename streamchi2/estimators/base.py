@@ -26,7 +26,7 @@ from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.principal import check_n_pca
-from streamchi2.state import Kind, Maybe, Object, Param, Saved, require
+from streamchi2.state import Kind, Maybe, Object, Param, Saved, refuse_undeclared, require
 from streamchi2.statistics.feature_statistics import chosen
 from streamchi2.statistics.targets import ClassTargets, NumericTargets
 from streamchi2.stream import Reading, Stream
@@ -188,6 +188,7 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
 
     def get_state(self) -> dict[str, Any]:
         """Return the constructor's parameters and the stream: all that is saved."""
+        refuse_undeclared(self, (*self._get_param_names(), "_sklearn_output_config", "_stream"))
         output = vars(self).get("_sklearn_output_config", {}).get("transform")
         stream = vars(self).get("_stream")
         return {"params": self.get_params(deep=False), "output": output, "stream": stream}

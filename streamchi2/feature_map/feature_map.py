@@ -309,6 +309,23 @@ class FeatureMap(SavedValue):
         """Return the map to features."""
         return replace(self, projection=None)
 
+    def validate(self) -> None:
+        """Require columns for every block, and components of its features."""
+        blocks, columns = self.blocks, self.columns
+        require(len(blocks) > 0, "there must be a block")
+        n_readers = 1 if columns is None else len(columns)
+        require(n_readers == len(blocks), "there must be columns for every block")
+        for block, own in zip(blocks, columns or (), strict=columns is not None):
+            distinct = len(set(own)) == len(own)
+            require(distinct, "columns must differ")
+            n_inputs = len(own) * block.series.n_terms
+            fits = block.buckets is not None or block.basis.n_inputs == n_inputs
+            require(fits, "the basis must read as many columns as there are")
+        if self.projection is not None:
+            found = tuple(vectors.shape[0] for vectors in self.projection.blocks)
+            sizes = tuple(block.n_components for block in blocks)
+            require(found == sizes, "components must be those of the features")
+
 
 def read(rows: Rows, columns: tuple[int, ...]) -> Rows:
     """Return some columns of validated rows, without a copy where they follow one another.

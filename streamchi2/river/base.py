@@ -32,7 +32,17 @@ from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.principal import check_n_pca
 from streamchi2.solvers.problem import PenaltyParams
-from streamchi2.state import Int, Kind, Maybe, Object, Param, Saved, TupleOf, require
+from streamchi2.state import (
+    Int,
+    Kind,
+    Maybe,
+    Object,
+    Param,
+    Saved,
+    TupleOf,
+    refuse_undeclared,
+    require,
+)
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
 from streamchi2.statistics.targets import ClassTargets, NumericTargets
 from streamchi2.stream import Reading, Stream
@@ -53,6 +63,8 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         "seed": Int(),
         "stream": Maybe(Object((Stream,))),
     }
+    # Beside the constructor's parameters: what the state is made of, and what can be made again.
+    _ATTRIBUTES: ClassVar[tuple[str, ...]] = ("_stream", "_seed", "_reader", "_row_features")
     _learns: ClassVar[bool] = False  # statistics of the features
     _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
 
@@ -134,16 +146,22 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn one validated row without zeros, all of it or, where something fails, nothing."""
         if self._due is None:
-            self._due = self._next_position(stream)
+            due = self._next_position(stream)
+            self._due = self._catch_up(stream) if due <= stream.n_rows else due
         stream.append(row, target, weight)
         if stream.n_rows >= self._due:
             self._due = None
             self._advance(stream)
-        self._stream = stream
+        else:
+            self._stream = stream
 
     def _next_position(self, stream: Stream) -> int:
         """Return where the stream must be looked at next."""
         return stream.next_stop
+
+    def _catch_up(self, stream: Stream) -> int:
+        """Do what an earlier call has failed to do, and return the next position."""
+        return self._next_position(stream)
 
     def _advance(self, stream: Stream) -> None:
         with stream.lock, deferred_interrupts(), deferred_warnings():
@@ -152,6 +170,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             except BaseException:
                 stream.drop_last()  # blocks are learnt as a whole or not at all
                 raise
+            self._stream = stream
 
     def _present_map(self) -> FeatureMap:
         return self._reading.feature_map
@@ -218,6 +237,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def get_state(self) -> dict[str, Any]:
         """Return the constructor's parameters, the seed in use, and the stream."""
         params = self._get_params()
+        refuse_undeclared(self, (*params, *self._ATTRIBUTES))
         if "landmarks" in params:
             params["landmarks"] = self._given_landmarks()
         return {"params": params, "seed": self._seed, "stream": self._stream}
@@ -261,6 +281,13 @@ class NamedStreamModel(NamedStreamEstimator):
         "events": TupleOf(Object((DriftEvent,))),
         "detector": Maybe(Object((Adwin,))),
     }
+    _ATTRIBUTES = (
+        *NamedStreamEstimator._ATTRIBUTES,
+        "_schedule",
+        "_detector",
+        "_events",
+        "_target_name",
+    )
     _learns = True
     drift_detector: Any = None
     drift_memory: float = 0.1
@@ -313,9 +340,18 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _new_stream(self) -> Stream:
         self._model_params()
-        stream = super()._new_stream()
-        self._detector = as_detector(self.drift_detector)
-        return stream
+        as_detector(self.drift_detector)  # refuses what is none
+        return super()._new_stream()
+
+    def new_shard(self) -> Self:
+        """Return an estimator with this one's map that has learnt nothing: a worker's share.
+
+        Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the shards.
+        The map must have been planned: refused before.
+        """
+        shard = super().new_shard()
+        shard._detector = as_detector(shard.drift_detector)
+        return shard
 
     def _checked_target(self, y: Any) -> Any:
         raise NotImplementedError
@@ -378,47 +414,69 @@ class NamedStreamModel(NamedStreamEstimator):
                 self._add_known(stream, known, row, target, weight)
 
     def _add_known(self, stream: Stream, known: Any, row: Row, target: Any, weight: float) -> None:
-        before, stream.targets = stream.targets, known
+        before, n_before = stream.targets, stream.n_rows
+        stream.targets = known
         try:
             self._add(stream, row, self._as_target(target), weight)
         except BaseException:
-            if stream.n_rows == 0 or stream.targets is not known:
+            stream = stream if self._stream is None else self._stream
+            if stream.n_rows == n_before:  # the row has not been learnt
                 stream.targets = before
             raise
 
     def _next_position(self, stream: Stream) -> int:
         return self._schedule.next_position(stream)
 
+    def _catch_up(self, stream: Stream) -> int:
+        self._solve(stream)
+        return self._next_position(stream)
+
     def _advance(self, stream: Stream) -> None:
-        """Look for a change, learn a block if it is complete, and solve the model again."""
+        """Look for a change, learn a block if it is complete, and solve the model again.
+
+        Where anything but the solution fails, the row has not been learnt. A solution that fails
+        is made up for when the next row comes.
+        """
         with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
-            n_rows = stream.n_rows
-            schedule = self._schedule.copy()
+            n_rows, schedule, events = stream.n_rows, self._schedule.copy(), self._events
+            before = None
             try:
                 detector, alarm = self._watched(stream)
                 if alarm is not None:
+                    before = stream.copy()  # a change takes several steps, any of which may fail
                     stream.fade_before(schedule.fitted_at, self.drift_memory)
                     schedule.retune_next()
                 stream.learn_pending()
                 if alarm is not None:
                     stream.reestimate()
-                    event = DriftEvent(alarm, n_rows, self.drift_memory)
-                    self._events = (*self._events, event)
-                    _log.info("change found: %s", event)
-                self._detector = detector
+                    events = (*events, DriftEvent(alarm, n_rows, self.drift_memory))
+                if schedule.model is None:
+                    schedule.refit(stream, self._model_params())
             except BaseException:
-                if stream.buffer.n_pending and stream.n_rows == n_rows:
-                    stream.drop_last()
+                if before is not None:
+                    self._stream = stream = before
+                stream.drop_last()
                 raise
+            self._stream, self._schedule = stream, schedule
+            self._detector, self._events = detector, events
+            if alarm is not None:
+                _log.info("change found: %s", events[-1])
+            if schedule.fitted_at < n_rows:
+                self._solve(stream)
+
+    def _solve(self, stream: Stream) -> None:
+        with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
+            schedule = self._schedule.copy()
             schedule.refit(stream, self._model_params())
             self._schedule = schedule
 
     def _watched(self, stream: Stream) -> tuple[Any, int | None]:
         """Return the detector after the latest errors, and the row of its first alarm, or None."""
         model = self._schedule.model
-        if self._detector is None or model is None or not stream.is_planned:
-            return self._detector, None
-        detector = copy.deepcopy(self._detector)  # which may fail half-way
+        detector = as_detector(self.drift_detector) if self._stream is None else self._detector
+        if detector is None or model is None or not stream.is_planned:
+            return detector, None
+        detector = copy.deepcopy(detector)  # which may fail half-way
         pending, start = stream.buffer.pending, self._schedule.fitted_at
         assert pending is not None
         latest = pending.part(max(start, pending.start), pending.stop)

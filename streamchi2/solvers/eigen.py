@@ -8,7 +8,6 @@ does in a full reduction.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.state import Array, Int, Kind, SavedValue
 from streamchi2.validation import as_positive_int
 
 _SMALL = 512  # below this width LAPACK takes milliseconds
@@ -26,19 +24,12 @@ _WELL_CONDITIONED = 1e-2  # pivots above this leave errors of 1e-12: no second C
 
 
 @dataclass(frozen=True, eq=False)
-class Eigenpairs(SavedValue):
+class Eigenpairs:
     """Leading eigenpairs, largest first; in every vector the largest entry is positive.
 
     ``basis`` spans at least the vectors and is what the next solution starts from; ``n_steps``
     counts the warm steps taken, 0 where LAPACK answered.
     """
-
-    STATE: ClassVar[dict[str, Kind]] = {
-        "values": Array(),
-        "vectors": Array(2),
-        "basis": Array(2),
-        "n_steps": Int(),
-    }
 
     values: NDArray[np.float64]  # (n,)
     vectors: NDArray[np.float64]  # (d, n)

@@ -185,9 +185,14 @@ class RowBuffer(Saved):
     def __init__(self, boundaries: Boundaries, position: int = 0) -> None:
         self.boundaries = boundaries
         self.position = as_positive_int(position, name="position", minimum=0)
-        # Blocks, or (row, target, weight) of single rows with named columns.
-        self._pieces: list[Block | tuple[Row, Any, float]] = []
-        self.n_pending = 0
+        # Blocks, or (row, target, weight) of single rows with named columns, each with the number
+        # of rows up to its end: one list, so that a signal finds either all or nothing of a row.
+        self._pieces: list[tuple[Block | tuple[Row, Any, float], int]] = []
+
+    @property
+    def n_pending(self) -> int:
+        """Number of pending rows."""
+        return self._pieces[-1][1] if self._pieces else 0
 
     @property
     def stop(self) -> int:
@@ -196,8 +201,7 @@ class RowBuffer(Saved):
 
     def append(self, row: Row, target: Any, weight: float) -> None:
         """Add one row with named columns, which must not complete a block."""
-        self._pieces.append((row, target, weight))
-        self.n_pending += 1
+        self._pieces.append(((row, target, weight), self.n_pending + 1))
 
     def push(
         self,
@@ -240,24 +244,23 @@ class RowBuffer(Saved):
 
     def move_to(self, position: int) -> None:
         """Drop the pending rows, which have been handed on, and go on from a position."""
-        self.position, self._pieces, self.n_pending = position, [], 0
+        self.position, self._pieces = position, []
 
     def drop_last(self) -> None:
         """Take back the last pending row."""
         pending = self.pending
         assert pending is not None
         rest = pending.part(pending.start, pending.stop - 1)
-        self._pieces = [rest] if rest.start < rest.stop else []
-        self.n_pending -= 1
+        n_rest = rest.stop - rest.start
+        self._pieces = [(rest, n_rest)] if n_rest else []
 
     def hold(self, rest: Block) -> None:
         """Keep rows that complete no block, as a copy: the caller may overwrite its array."""
         if rest.start < rest.stop:
-            self._pieces.append(rest.copy())
-            self.n_pending += rest.stop - rest.start
+            self._pieces.append((rest.copy(), self.n_pending + rest.stop - rest.start))
 
     def _first_target(self) -> Any:
-        piece = self._pieces[0]
+        piece, _ = self._pieces[0]
         return piece.targets if isinstance(piece, Block) else piece[1]
 
     @property
@@ -265,10 +268,11 @@ class RowBuffer(Saved):
         """Pending rows as one block, or None."""
         if not self._pieces:
             return None
-        if len(self._pieces) > 1 or not isinstance(self._pieces[0], Block):
+        if len(self._pieces) > 1 or not isinstance(self._pieces[0][0], Block):
             # One assignment of equal content: what is read does not change.
-            self._pieces = [joined(_as_blocks(self._pieces, self.position))]
-        block = self._pieces[0]
+            pieces = [piece for piece, _ in self._pieces]
+            self._pieces = [(joined(_as_blocks(pieces, self.position)), self.n_pending)]
+        block, _ = self._pieces[0]
         assert isinstance(block, Block)
         return block
 
@@ -276,7 +280,7 @@ class RowBuffer(Saved):
         """Return an independent buffer with the same rows."""
         twin = type(self)(self.boundaries, self.position)
         # Pieces are never changed in place, so the two may share them.
-        twin._pieces, twin.n_pending = list(self._pieces), self.n_pending
+        twin._pieces = list(self._pieces)
         return twin
 
     def get_state(self) -> dict[str, Any]:
@@ -289,7 +293,7 @@ class RowBuffer(Saved):
         buffer = cls(Boundaries(), state["position"])
         pending = state["pending"]
         if pending is not None:
-            buffer._pieces, buffer.n_pending = [pending], pending.stop - pending.start
+            buffer._pieces = [(pending, pending.stop - pending.start)]
         return buffer
 
     def check_boundaries(self) -> None:
@@ -309,7 +313,7 @@ class RowBuffer(Saved):
 
     def __getstate__(self) -> dict[str, Any]:
         pending = self.pending
-        return {**self.__dict__, "_pieces": [] if pending is None else [pending]}
+        return {**self.__dict__, "_pieces": [] if pending is None else [(pending, self.n_pending)]}
 
     def __repr__(self) -> str:
         return f"RowBuffer(position={self.position}, n_pending={self.n_pending})"

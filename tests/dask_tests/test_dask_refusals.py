@@ -5,7 +5,7 @@ import sys
 import dask.array as da
 import pytest
 from dask.delayed import delayed
-from estimator_zoo import NUMBERS, ROWS, WORDS
+from saved_examples import NUMBERS, ROWS, WORDS
 
 import streamchi2.dask
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_zoo import CODES, ROWS, WORDS
+from saved_examples import CODES, ROWS, WORDS
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
 from streamchi2.estimators.streaming_pca import StreamingPCA

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from estimator_zoo import CODES, ESTIMATORS, ROWS
-from zoo_streams import SEEDED, batches_of, sampler, table_of, without_provenance
+from example_streams import SEEDED, batches_of, sampler, table_of, without_provenance
+from saved_examples import CODES, ESTIMATORS, ROWS
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
 from streamchi2.errors import StateMismatchError

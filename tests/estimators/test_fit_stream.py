@@ -8,7 +8,10 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from estimator_zoo import (
+from example_streams import SEEDED, batches_of, sampler, table_of, without_provenance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from saved_examples import (
     CODES,
     ESTIMATORS,
     N_ROWS,
@@ -19,9 +22,6 @@ from estimator_zoo import (
     answers,
     estimator_after,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from zoo_streams import SEEDED, batches_of, sampler, table_of, without_provenance
 
 from streamchi2 import (
     ExpChi2Classifier,

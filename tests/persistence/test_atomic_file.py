@@ -4,7 +4,7 @@ import os
 import stat
 
 import pytest
-from estimator_zoo import estimator_after
+from saved_examples import estimator_after
 
 from streamchi2.errors import FormatError
 from streamchi2.persistence import atomic_file, load, save

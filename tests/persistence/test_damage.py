@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from estimator_zoo import CODES, TRACKERS, estimator_after, learn
+from saved_examples import CODES, PARTS, estimator_after, learn
 
 from streamchi2 import river
 from streamchi2.errors import FormatError
@@ -14,7 +14,7 @@ from streamchi2.persistence import dumped, loaded
 from streamchi2.persistence.container import packed, unpacked
 
 SMALL = {
-    "histogram": TRACKERS["weighted histogram"](),
+    "histogram": PARTS["weighted histogram"](),
     "classifier": estimator_after("fading classifier", 5),
     "ridge": estimator_after("ridge", 3),
     "sampler": estimator_after("gaussian sampler", 70),
@@ -118,16 +118,16 @@ def forgeries(array):
         yield array[::-1].copy()
 
 
-def test_a_state_that_was_shuffled_under_a_right_digest_is_named_in_the_message():
-    header, arrays = unpacked(dumped(SMALL["ridge"]))
+def test_the_message_names_the_field():
+    header, arrays = unpacked(dumped(PARTS["stream of numbers"]()))
     arrays = [array[::-1] for array in arrays]
-    header["object"]["state"]["_stream"]["tracker"]["features"]["weight"] = -1.0
-    with pytest.raises(FormatError, match=r"state\._stream\.tracker\.features\.weight must be"):
+    header["object"]["statistics"]["labelled"]["features"]["weight"] = -1.0
+    with pytest.raises(FormatError, match=r"statistics\.labelled\.features\.weight must be"):
         loaded(b"".join(packed(header, arrays)))
 
 
 def test_sparse_rows_that_point_beyond_their_columns_are_refused():
-    reservoir = TRACKERS["reservoir"]()
+    reservoir = PARTS["reservoir"]()
     header, arrays = unpacked(dumped(reservoir))
     columns = next(i for i, array in enumerate(arrays) if array.dtype == np.int32)
     for wrong in (-1, 5, 2**31 - 1):
@@ -137,14 +137,12 @@ def test_sparse_rows_that_point_beyond_their_columns_are_refused():
             loaded(b"".join(packed(header, forged)))
 
 
-def test_invalid_characters_and_booleans_are_refused():
-    for name, bad in (("class moments", 0x110000), ("announced classes", 2)):
-        data = bytearray(dumped(TRACKERS[name]()))
-        header, arrays = unpacked(bytes(data))
-        place = next(i for i, array in enumerate(arrays) if array.dtype.kind in "Ub")
-        width = np.uint32 if name == "class moments" else np.uint8
-        raw = np.frombuffer(arrays[place].tobytes(), width).copy()
-        raw[-1] = bad
-        forged = np.frombuffer(raw.tobytes(), arrays[place].dtype)
-        with pytest.raises(FormatError, match="must hold"):
-            loaded(b"".join(packed(header, [*arrays[:place], forged, *arrays[place + 1 :]])))
+@pytest.mark.parametrize(("kind", "bad", "width"), [("U", 0x110000, np.uint32), ("b", 2, np.uint8)])
+def test_invalid_characters_and_booleans_are_refused(kind, bad, width):
+    header, arrays = unpacked(dumped(PARTS["stream of labels"]()))
+    place = next(i for i, array in enumerate(arrays) if array.dtype.kind == kind)
+    raw = np.frombuffer(arrays[place].tobytes(), width).copy()
+    raw[-1] = bad
+    forged = np.frombuffer(raw.tobytes(), arrays[place].dtype)
+    with pytest.raises(FormatError, match="must hold"):
+        loaded(b"".join(packed(header, [*arrays[:place], forged, *arrays[place + 1 :]])))

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from estimator_zoo import ESTIMATORS, answers
+from saved_examples import ESTIMATORS, answers
 from sklearn.base import clone
 
 from streamchi2 import adaptive_map, mapped_moments
