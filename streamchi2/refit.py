@@ -92,12 +92,6 @@ class RefitSchedule(Saved):
             model.linear, model.classes, calibrated, model.feature_map, model.scales
         )
 
-    def restore_map(self, stream: Stream) -> None:
-        """Give a model that was read from a file the map under which it was fitted."""
-        if self.model is not None and stream.n_rows:
-            feature_map = Reading(stream, copy=False).feature_map
-            self.model.feature_map = feature_map.without_projection()
-
     def copy(self) -> Self:
         """Return an independent object in the same state; models are never changed."""
         twin = object.__new__(type(self))

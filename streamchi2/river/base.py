@@ -21,6 +21,7 @@ from streamchi2.estimators.map_params import map_params
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
+from streamchi2.feature_map.adaptive import check_planned
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
@@ -277,6 +278,7 @@ class NamedStreamModel(NamedStreamEstimator):
     STATE: ClassVar[dict[str, Kind]] = {
         **NamedStreamEstimator.STATE,
         "schedule": Object((RefitSchedule,)),
+        "model_map": Maybe(Object((FeatureMap,))),
         "target_name": Param(),
         "events": TupleOf(Object((DriftEvent,))),
         "detector": Maybe(Object((Adwin,))),
@@ -531,10 +533,24 @@ class NamedStreamModel(NamedStreamEstimator):
         return {
             **super().get_state(),
             "schedule": self._schedule,
+            "model_map": self._model_map(),
             "target_name": self._target_name,
             "events": self._events,
             "detector": self._detector,
         }
+
+    def _model_map(self) -> FeatureMap | None:
+        """Return the map of the model where it is not that of the stream.
+
+        Planned once more, on another machine, a provisional map may come out differently.
+        """
+        model = self._schedule.model
+        found = None if model is None else model.feature_map
+        return None if found == self._planned_map() else found
+
+    def _planned_map(self) -> FeatureMap | None:
+        adaptive = None if self._stream is None else self._stream.feature_map
+        return None if adaptive is None else adaptive.feature_map
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -546,8 +562,9 @@ class NamedStreamModel(NamedStreamEstimator):
         estimator._schedule = state["schedule"]
         estimator._target_name = state["target_name"]
         estimator._events, estimator._detector = state["events"], state["detector"]
-        if estimator._stream is not None:
-            estimator._schedule.restore_map(estimator._stream)
+        model = estimator._schedule.model
+        if model is not None:
+            model.feature_map = state["model_map"] or estimator._planned_map()
         return estimator
 
     def validate(self) -> None:
@@ -562,7 +579,12 @@ class NamedStreamModel(NamedStreamEstimator):
         require((self._detector is not None) == watched, "a detector must be at work, or none")
         model = schedule.model
         if model is not None and stream is not None:
+            require(model.feature_map is not None, "a model must have its map")
             assert model.feature_map is not None
+            assert stream.feature_map is not None
+            alone = model.feature_map.columns is None and model.feature_map.projection is None
+            require(alone, "the map of a model has one block")
+            check_planned(stream.feature_map.params.blocks[0], model.feature_map.blocks[0])
             fits = model.linear.centre.size == model.feature_map.n_components
             require(fits, "the model must be one of the map's features")
             self._check_model(model, stream)

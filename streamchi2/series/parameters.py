@@ -220,7 +220,6 @@ class _LogError:
             return -np.inf, np.zeros(k.size)
         # d(G^2)/d log k_j = 2 G (G without factor j) d factor_j/d log k_j; no division by zero.
         others = np.array([np.delete(factors, j, axis=0).prod(axis=0) for j in range(len(factors))])
-        # Two quotients: the square of a tiny sum is zero.
-        slopes = -2.0 * (x / (x + k)) * (k / (x + k))
+        slopes = -2.0 * x * k / (x + k) ** 2
         gradient = 4.0 * (product * others * slopes) @ (self.shares * weighted) / squared_error
         return float(np.log(squared_error)), gradient
