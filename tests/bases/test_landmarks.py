@@ -47,8 +47,7 @@ def test_features_are_the_exact_kernel_projected_onto_the_landmarks(digits):
     expected = cross @ np.linalg.solve(own, cross.T)
     features = found.transform(rows[:200])
     # The series errs by less than predicted_kernel_error_ in each kernel value, and the projection
-    # divides
-    # by the smallest eigenvalue of the kernel of the landmarks.
+    # divides by the smallest eigenvalue of the kernel of the landmarks.
     tolerance = 10 * found.predicted_kernel_error_ / np.linalg.eigvalsh(own)[0]
     assert_allclose(features @ features.T, expected, atol=tolerance + 1e-9)
 
