@@ -111,7 +111,7 @@ def as_features(X: ArrayLike, *, name: str = "X") -> Floats:
 def as_weights(
     sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
 ) -> NDArray[np.float64] | None:
-    """Return one float64 weight per row, 0 or in [1e-150, 1e200], or None where all weigh one.
+    """Return one float64 weight per row, 0 or in [1e-150, 1e140], or None where all weigh one.
 
     >>> as_weights([1, 2], 3)
     Traceback (most recent call last):
