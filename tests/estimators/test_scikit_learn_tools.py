@@ -46,7 +46,12 @@ def test_adaboost_accepts_the_classifier(digits):
         ExpChi2Sampler(None, basis="additive", n_terms=3, random_state=0),
         ExpChi2Sampler(None, basis="additive", random_state=0),
         ExpChi2PCA(16, n_pca=0.9, random_state=0),
-        ExpChi2PCA(16, n_pca={"a": 3, "b": 0.8}, descriptors={"a": [0, 1], "b": [2, 3, 4]}),
+        ExpChi2PCA(
+            16,
+            n_pca={"a": 3, "b": 0.8},
+            descriptors={"a": [0, 1], "b": [2, 3, 4]},
+            random_state=0,
+        ),
         StreamingPCA(0.9),
     ],
     ids=str,
