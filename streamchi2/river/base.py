@@ -148,11 +148,13 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         due = self._next_position(stream)
         if due <= stream.n_rows:
             due = self._catch_up(stream)
-        stream.append(row, target, weight)
-        if stream.n_rows >= due:
-            self._advance(stream)
-        else:
+        if stream.n_rows + 1 < due:
+            stream.append(row, target, weight)
             self._stream = stream
+            return
+        with deferred_interrupts():  # between the row and what it completes
+            stream.append(row, target, weight)
+            self._advance(stream)
 
     def _next_position(self, stream: Stream) -> int:
         """Return where the stream must be looked at next."""
