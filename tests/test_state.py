@@ -80,5 +80,3 @@ def test_a_stream_holds_its_state_and_what_it_starts_with():
     started._start()
     refuse_undeclared(stream, (*stream.STATE, *vars(started)))
     assert vars(stream).keys() == stream.STATE.keys() | vars(started).keys()
-
-

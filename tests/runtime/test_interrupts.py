@@ -97,8 +97,8 @@ POINTS = {
     "class moments": (class_moments, "centred_block"),
     "target moments": (target_moments, "centred_block"),
 }
-# Who reaches which point after 40 or 100 rows: a sampler featurises nothing when it learns, maps are
-# planned once, and k is looked at again at rows 256 and 1024 (more often with a half-life).
+# Who reaches which point after 40 or 100 rows: a sampler featurises nothing when it learns, maps
+# are planned once, and k is looked at again at rows 256 and 1024 (more often with a half-life).
 REACHING = {
     "series": MAPPED,
     "histogram": MAPPED,

@@ -216,7 +216,7 @@ class SignalAtLine:
 @pytest.mark.parametrize("place", [0, 2, 5, 63, 67])
 @pytest.mark.parametrize("name", ["classifier", "sampler"])
 def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(name, place):
-    make, targets = MODELS[name]
+    _, targets = MODELS[name]
     start = dumped(learnt(name, 0, place))
     states = (start, dumped(learnt(name, 0, place + 1)))
     number, fired = 0, True
