@@ -113,7 +113,7 @@ def reading_calls(name):
                 continue
             yield f"{method}(X={kind})", partial(fitted, name), _call(method, rows)
         yield f"new {method}", lambda: clone(estimator), _call(method, ROWS[:3])
-    for attribute in ("k_", "beta_", "coef_", "components_", "classes_", "kernel_error_"):
+    for attribute in ("k_", "beta_", "coef_", "components_", "classes_", "predicted_kernel_error_"):
         if hasattr(type(estimator), attribute):
             yield f"new {attribute}", lambda: clone(estimator), lambda e, a=attribute: getattr(e, a)
     for method in ("new_shard", "kernel_error"):
@@ -122,7 +122,7 @@ def reading_calls(name):
 
 
 def merging_calls(name):
-    """Others that do not belong: of another kind, width, words or map."""
+    """Others that do not belong: of another kind, width, parameters or map."""
     estimator, targets, _ = SUBJECTS[name]
     make = partial(fitted, name)
     narrow = clone(estimator).partial_fit(ROWS[:N, :3], *_part(targets, N))
@@ -152,7 +152,7 @@ def _with_other_map(name, targets):
 
 
 def parameter_calls(name):
-    """Constructor words that make no sense, for a first batch and for a later one."""
+    """Constructor parameters that make no sense, for a first batch and for a later one."""
     estimator, targets, _ = SUBJECTS[name]
     answers = _part(targets, 5)
     for parameter, values in BAD_PARAMETERS[name].items():
@@ -177,13 +177,13 @@ def parameter_calls(name):
 def class_calls():
     """Declared classes that contradict themselves or what was seen."""
     for name, labels in (("classifier", WORDS), ("ridge classifier", CODES)):
-        words = labels is WORDS
-        known = ["ham", "spam", "eggs"] if words else [0, 1, 2]
+        is_text = labels is WORDS
+        known = ["ham", "spam", "eggs"] if is_text else [0, 1, 2]
         bad = {
             "twice": [*known, known[0]],
             "mixed": ["a", 1],
             "fewer than seen": known[:2],
-            "other kind": [0, 1, 2] if words else ["ham"],
+            "other kind": [0, 1, 2] if is_text else ["ham"],
             "a number": 3,
             "empty": [],
             "nan": [float("nan")],
@@ -198,7 +198,7 @@ def class_calls():
                     lambda n=name: clone(SUBJECTS[n][0]),
                     call,
                 )
-        other = ["a", "b", "c"] if not words else [0, 1, 2]
+        other = ["a", "b", "c"] if not is_text else [0, 1, 2]
         yield (
             f"{name} partial_fit(y=other kind)",
             partial(fitted, name),
@@ -208,7 +208,7 @@ def class_calls():
         def declared(name=name, labels=labels, known=known):
             return clone(SUBJECTS[name][0]).partial_fit(ROWS[:5], labels[:5], known)
 
-        strange = ["toast"] * 3 if words else [9] * 3
+        strange = ["toast"] * 3 if is_text else [9] * 3
         yield (
             f"{name} declared partial_fit(y=unknown)",
             declared,

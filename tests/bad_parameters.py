@@ -1,4 +1,4 @@
-"""Constructor words that make no sense, by estimator and parameter."""
+"""Constructor parameters that make no sense, by estimator and parameter."""
 
 _NONSENSE = ["nonsense", -1, -1.5, float("nan"), float("inf"), [], {}, b"x", 1j, object()]
 _MAP_PARAMETERS = {

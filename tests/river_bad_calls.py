@@ -36,16 +36,16 @@ BAD_DICTS = {
 BAD_LABELS = [None, float("nan"), float("inf"), 1j, [1], b"a", object(), 2**70, 3]
 BAD_NUMBERS = [None, "a", float("nan"), float("-inf"), 1j, [1.0], object(), 1e200]
 BAD_WEIGHTS = [-1.0, float("nan"), float("inf"), "heavy", 1e300, [1.0, 2.0], object(), 1j]
-WORDS_OF_RIVER = {
+PARAMS_OF_RIVER = {
     "n_components", "beta", "dof", "series", "n_terms", "basis", "n_buckets", "adapt", "half_life",
     "dtype", "alpha",
 }  # fmt: skip
 
 
 @cache  # a refused call leaves no trace, so one object will do for all
-def fitted(name, n_rows=N, n_components=8, **words):
+def fitted(name, n_rows=N, n_components=8, **params):
     kind, targets, _ = KINDS[name]
-    return learn(kind(n_components, n_buckets=16, seed=0, **words), targets, 0, n_rows)
+    return learn(kind(n_components, n_buckets=16, seed=0, **params), targets, 0, n_rows)
 
 
 def _call(method, *arguments, **more):
@@ -116,13 +116,13 @@ def merging_calls(name):
 
 
 def parameter_calls(name):
-    """Constructor words that make no sense."""
+    """Constructor parameters that make no sense."""
     kind, targets, plain = KINDS[name]
     known = () if targets is None else (targets[0].item(),)
-    for word in sorted(WORDS_OF_RIVER & BAD_PARAMETERS[plain].keys()):
-        for place, value in enumerate(BAD_PARAMETERS[plain][word]):
-            make = partial(kind, **{"seed": 0, "n_components": 8, word: value})
-            yield f"new learn_one after {word} {place}", make, _call("learn_one", GOOD, *known)
+    for param in sorted(PARAMS_OF_RIVER & BAD_PARAMETERS[plain].keys()):
+        for place, value in enumerate(BAD_PARAMETERS[plain][param]):
+            make = partial(kind, **{"seed": 0, "n_components": 8, param: value})
+            yield f"new learn_one after {param} {place}", make, _call("learn_one", GOOD, *known)
 
 
 RIVER_TABLE = {

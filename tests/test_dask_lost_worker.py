@@ -29,7 +29,7 @@ def test_a_worker_killed_during_the_statistics_changes_nothing(tmp_path):
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,

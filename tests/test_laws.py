@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import is_classifier, is_regressor
 
 from streamchi2 import (
     DirectSeries,
@@ -55,13 +56,9 @@ REGRESSORS = [ExpChi2Regressor(16, alpha=0.1, random_state=0), StreamingRidge()]
 
 def with_targets(estimator, rows, labels):
     """Return the targets that an estimator learns."""
-    if hasattr(estimator, "predict"):
-        return (
-            labels
-            if hasattr(estimator, "classes_") or "Classifier" in str(estimator)
-            else (labels + rows[:, 0])
-        )
-    return None
+    if is_classifier(estimator):
+        return labels
+    return labels + rows[:, 0] if is_regressor(estimator) else None
 
 
 @pytest.mark.parametrize("estimator", [*TRANSFORMERS, *CLASSIFIERS, *REGRESSORS], ids=str)

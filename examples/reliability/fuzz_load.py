@@ -18,13 +18,39 @@ import warnings
 
 import numpy as np
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, LogHistogram, river
+from streamchi2 import (
+    ExpChi2Classifier,
+    ExpChi2PCA,
+    ExpChi2Regressor,
+    ExpChi2Sampler,
+    LogHistogram,
+    river,
+)
 from streamchi2.errors import FormatError
+from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
+from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.persistence import dumped, loaded
 from streamchi2.persistence.container import packed, unpacked
 
-NASTY = [None, True, -1, 0, 1, 7, 2**31, 2**63, 10**30, -0.0, 0.5, 1e308, -1e308, 5e-324, "", "gcv"]
+NASTY = [
+    None,
+    True,
+    -1,
+    0,
+    1,
+    7,
+    2**31,
+    2**63,
+    10**30,
+    -0.0,
+    0.5,
+    1e308,
+    -1e308,
+    5e-324,
+    "",
+    "auto",
+]
 NASTY += ["Moments", [], {}, [0], {"class": "Moments"}, [[0.0]], "\ud800"]
 
 
@@ -33,6 +59,7 @@ def seeds():
     draws = np.random.default_rng(0)
     rows, labels = draws.dirichlet(np.ones(4), 66), draws.integers(0, 3, 66)
     words = np.array(["ham", "spam", "eggs"])[labels]
+    two = {"left": slice(0, 2), "right": [3, 2]}
     things = [
         LogHistogram().update(rows[:2]),
         LogHistogram(half_life=3).update(rows[:9]),
@@ -41,9 +68,22 @@ def seeds():
         ExpChi2Classifier(4, random_state=0).fit(rows[:9], words[:9]),
         ExpChi2Classifier(4, random_state=0).fit(rows, labels).observe(rows[:2]),
         ExpChi2Regressor(4, random_state=0, n_pca=2).fit(rows, rows[:, :2]),
+        ExpChi2Classifier(12, random_state=0, dtype="float64").fit(rows, labels),
+        ExpChi2Classifier(None, basis="additive", random_state=0).fit(rows, words),
+        ExpChi2Classifier(4, basis="landmarks", landmarks=rows[:5], random_state=0).fit(
+            rows, labels
+        ),
+        ExpChi2Regressor(64, basis="subspace", random_state=0).fit(rows, rows[:, 0]),
+        ExpChi2PCA(4, descriptors=two, n_pca=2, random_state=0, half_life=9).fit(rows),
+        ExpChi2Classifier(4, descriptors=two, n_pca=2, random_state=0).fit_stream(
+            [(rows, words)], memory_budget=100
+        ),
         StreamingRidge().fit(rows[:3], rows[:3, 0]),
+        StreamingPCA(2, half_life=9).fit(np.tile(rows, (16, 1))),
+        StreamingRidgeClassifier().fit(np.tile(rows, (16, 1)), np.tile(words, 16)),
         named(river.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
         named(river.ExpChi2Classifier(4, drift_detector="adwin", seed=0), rows[:9], words.tolist()),
+        named(river.ExpChi2Classifier(6, basis="landmarks", seed=0), rows[:6], labels.tolist()),
         named(river.ExpChi2Classifier(70, n_buckets=8, seed=0), rows, labels.tolist()),
         named(river.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
     ]

@@ -149,12 +149,14 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         if self._due is None:
             due = self._next_position(stream)
             self._due = self._catch_up(stream) if due <= stream.n_rows else due
-        stream.append(row, target, weight)
-        if stream.n_rows >= self._due:
-            self._due = None
-            self._advance(stream)
-        else:
+        if stream.n_rows + 1 < self._due:
+            stream.append(row, target, weight)
             self._stream = stream
+            return
+        self._due = None
+        with deferred_interrupts():  # between the row and what it completes
+            stream.append(row, target, weight)
+            self._advance(stream)
 
     def _next_position(self, stream: Stream) -> int:
         """Return where the stream must be looked at next."""

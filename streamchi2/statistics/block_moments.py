@@ -79,9 +79,12 @@ class BlockMoments(Saved):
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much."""
-        for part in self.parts:
-            part.fade(factor)
+        self.parts = self.faded(factor).parts
         return self
+
+    def faded(self, factor: float) -> Self:
+        """Return moments in which everything seen so far counts ``factor`` times as much."""
+        return type(self)(tuple(part.faded(factor) for part in self.parts))
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""

@@ -97,16 +97,25 @@ class ClassMoments(Saved):
             part = slice(start, start + _BLOCK_ROWS)
             share = unit_weights(rows[part]) if weights is None else weights[part]
             block = centred_block(rows[part], share)
-            self.announce(labels[part])  # after what needs room and may fail
-            self._absorb_classes(block, labels[part], share)
-            self.features.absorb(block)
+            classes = self._own_classes()
+            classes.announce(labels[part])
+            classes._absorb_classes(block, labels[part], share)
+            self.features.absorb(block)  # in place, after all else that may fail
+            self.classes, self.class_means = classes.classes, classes.class_means
+            self.class_weights = classes.class_weights
         return self
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; means stay."""
-        self.class_weights = factor * self.class_weights
-        self.features.fade(factor)
+        self.__dict__.update(vars(self.faded(factor)))
         return self
+
+    def faded(self, factor: float) -> Self:
+        """Return moments in which everything seen so far counts ``factor`` times as much."""
+        twin = self._own_classes()
+        twin.class_weights *= factor
+        twin.features = self.features.faded(factor)
+        return twin
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
@@ -146,10 +155,15 @@ class ClassMoments(Saved):
 
     def copy(self) -> Self:
         """Return an independent object in the same state."""
+        twin = self._own_classes()
+        twin.features = self.features.copy()
+        return twin
+
+    def _own_classes(self) -> Self:
+        """Return an object that shares nothing but the features."""
         twin = object.__new__(type(self))
         twin.__dict__.update(
             self.__dict__,
-            features=self.features.copy(),
             class_weights=self.class_weights.copy(),
             class_means=self.class_means.copy(),
         )

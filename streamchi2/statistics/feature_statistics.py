@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.statistics.targets import has_target
 from streamchi2.validation import Floats, Rows
+
+_Labelled: TypeAlias = ClassMoments | TargetMoments | None
+_Unlabelled: TypeAlias = Moments | BlockMoments | None
 
 CALIBRATION_ROWS = 1024
 _FEW_ROWS = 64  # products of so few are cheap, and a model of few rows needs every digit
@@ -153,15 +156,15 @@ class FeatureStatistics(Saved):
             features, targets = chosen(features, known), chosen(targets, known)
         weights = faded_weights(n_rows, weights, self.half_life)
         block = FeatureBlock(features, targets, weights if observed else chosen(weights, known))
-        if self.half_life is not None:
-            self._fade_features(fading(n_rows, self.half_life))
+        kept, labelled, unlabelled = self._faded(fading(n_rows, self.half_life))
         # Rows are kept until there are as many as features, or moments have begun.
         if self.n_rows + n_rows < self.dual_rows and self.n_rows == self.n_kept:
-            self.kept = (*self.kept, block)
+            kept = (*kept, block)
         else:
-            self._fold((*self.kept, block))
-            self.kept = ()
-        self.sample = sample
+            labelled, unlabelled = self._fold((*kept, block), labelled, unlabelled)
+            kept = ()
+        # All that may fail is done: what follows is assignments.
+        self.kept, self.labelled, self.unlabelled, self.sample = kept, labelled, unlabelled, sample
         self.n_rows += n_rows
         return self
 
@@ -177,7 +180,7 @@ class FeatureStatistics(Saved):
 
     def fold(self) -> Self:
         """Let kept rows become moments."""
-        self._fold(self.kept)
+        self.labelled, self.unlabelled = self._fold(self.kept, self.labelled, self.unlabelled)
         self.kept = ()
         return self
 
@@ -185,26 +188,26 @@ class FeatureStatistics(Saved):
         """Return statistics whose rows are all in the moments; this object stays as it is."""
         return self.copy().fold() if self.kept else self
 
-    def _fold(self, blocks: tuple[FeatureBlock, ...]) -> None:
+    def _fold(
+        self, blocks: tuple[FeatureBlock, ...], labelled: _Labelled, unlabelled: _Unlabelled
+    ) -> tuple[_Labelled, _Unlabelled]:
+        """Return moments with more blocks, those given changed in place."""
         for block in blocks:
             features, known = block.features, has_target(block.targets, block.n_rows)
             if block.n_rows <= _FEW_ROWS:
                 features = features.astype(np.float64, copy=False)
             if known.any():
                 targets = chosen(block.targets, known)
-                if self.labelled is None:
-                    self.labelled = self.empty_labelled()
-                self.labelled.update(
+                labelled = self.empty_labelled() if labelled is None else labelled
+                labelled.update(
                     chosen(features, known),
                     targets if targets.dtype.names is None else targets["label"],
                     weights=chosen(block.weights, known),
                 )
             if not known.all():
-                if self.unlabelled is None:
-                    self.unlabelled = self._no_rows()
-                self.unlabelled.update(
-                    chosen(features, ~known), weights=chosen(block.weights, ~known)
-                )
+                unlabelled = self._no_rows() if unlabelled is None else unlabelled
+                unlabelled.update(chosen(features, ~known), weights=chosen(block.weights, ~known))
+        return labelled, unlabelled
 
     def empty_labelled(self) -> ClassMoments | TargetMoments:
         """Return moments of no rows with targets."""
@@ -232,16 +235,20 @@ class FeatureStatistics(Saved):
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; means stay."""
-        self._fade_features(factor)
-        if self.sample is not None:
-            self.sample = self.sample.copy().fade(factor)
+        sample = None if self.sample is None else self.sample.copy().fade(factor)
+        self.kept, self.labelled, self.unlabelled = self._faded(factor)
+        self.sample = sample
         return self
 
-    def _fade_features(self, factor: float) -> None:
-        self.kept = tuple(block.faded(factor) for block in self.kept)
-        for moments in (self.labelled, self.unlabelled):
-            if moments is not None:
-                moments.fade(factor)
+    def _faded(self, factor: float) -> tuple[tuple[FeatureBlock, ...], _Labelled, _Unlabelled]:
+        """Return kept rows and moments that count ``factor`` times as much; these stay."""
+        if factor == 1.0:
+            return self.kept, self.labelled, self.unlabelled
+        return (
+            tuple(block.faded(factor) for block in self.kept),
+            None if self.labelled is None else self.labelled.faded(factor),
+            None if self.unlabelled is None else self.unlabelled.faded(factor),
+        )
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""

@@ -104,9 +104,19 @@ class Moments(Saved):
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; the mean stays."""
-        self.squared_weight *= factor * factor
-        self.weight, self.upper = factor * self.weight, factor * self.upper
+        self.__dict__.update(vars(self.faded(factor)))
         return self
+
+    def faded(self, factor: float) -> Self:
+        """Return moments in which everything seen so far counts ``factor`` times as much."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(
+            self.__dict__,
+            weight=factor * self.weight,
+            squared_weight=self.squared_weight * (factor * factor),
+            upper=factor * self.upper,
+        )
+        return twin
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""

@@ -102,9 +102,19 @@ class TargetMoments(Saved):
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; means stay."""
-        self.cross, self.target_scatter = factor * self.cross, factor * self.target_scatter
-        self.features.fade(factor)
+        self.__dict__.update(vars(self.faded(factor)))
         return self
+
+    def faded(self, factor: float) -> Self:
+        """Return moments in which everything seen so far counts ``factor`` times as much."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(
+            self.__dict__,
+            features=self.features.faded(factor),
+            cross=factor * self.cross,
+            target_scatter=factor * self.target_scatter,
+        )
+        return twin
 
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
@@ -149,15 +159,18 @@ class TargetMoments(Saved):
     def _absorb(self, block: CentredBlock, targets: CentredBlock) -> None:
         before, weight = self.features.weight, targets.weight
         targets.scaled[-1] = between_row(before, self.target_mean, weight, targets.mean)
-        self.features.absorb(block)  # also fills the between row of the features
+        own = self.features
+        block.scaled[-1] = between_row(before, own.mean, weight, block.mean)
         # float32 times float64 is a float64 product: one careful side is enough.
         features, answers = safe_to_multiply(block.scaled), targets.scaled
         if features.dtype == np.float32 and is_moderate(answers):
             answers = answers.astype(np.float32)
-        self.cross = self.cross + features.T @ answers
+        cross = self.cross + features.T @ answers
         squares = np.einsum("ij,ij->j", targets.scaled, targets.scaled)
+        target_mean = pooled_mean(before, self.target_mean, weight, targets.mean)
+        own.absorb(block)  # in place, after all else that may fail
+        self.cross, self.target_mean = cross, target_mean
         self.target_scatter = self.target_scatter + squares
-        self.target_mean = pooled_mean(before, self.target_mean, weight, targets.mean)
 
     def validate(self) -> None:
         """Require arrays of the widths that features and targets imply."""
