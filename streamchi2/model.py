@@ -187,7 +187,9 @@ class FittedModel(SavedValue):
             require(self.calibration.shifts.size == n_outputs, "shifts must be one an output")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_calibration": self.calibration}
+        # Without what predictions remember: reading a model must not change its pickle.
+        names = ("linear", "classes", "feature_map", "scales")
+        return {name: getattr(self, name) for name in names} | {"_calibration": self.calibration}
 
 
 def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> FittedModel:

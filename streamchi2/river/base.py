@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import secrets
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, into_series
+from scipy import sparse
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
@@ -34,7 +35,7 @@ from streamchi2.solvers.principal import check_n_pca
 from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.state import Int, Kind, Maybe, Object, Param, Saved, TupleOf, require
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
-from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
 from streamchi2.stream import Reading, Stream
 from streamchi2.validation import Floats, as_choice, as_positive_int, as_seed, as_weights
 
@@ -68,6 +69,11 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         self._row_features = RowFeatures()
         # Without a seed every object draws its own, once, so that its features belong together.
         self._seed: Any = secrets.randbits(31) if self.seed is None else self.seed
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._stream is not None:
+            self._stream.stepwise = True  # which is no state of a stream, but of its reader
 
     def _more_tags(self) -> set[str]:
         return {base.tags.POSITIVE_INPUT}
@@ -363,17 +369,19 @@ class NamedStreamModel(NamedStreamEstimator):
         stream = self._open_stream()
         self._known_targets(stream, targets)
         self._target_name = series.name
-        for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
-            if weight > 0.0:
-                known = self._known_targets(stream, (target,))
-                self._add_known(stream, known, row, target, weight)
+        # A warning that is made an error comes after the last row, so that it costs none.
+        with deferred_warnings():
+            for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
+                if weight > 0.0:
+                    known = self._known_targets(stream, (target,))
+                    self._add_known(stream, known, row, target, weight)
 
     def _add_known(self, stream: Stream, known: Any, row: Row, target: Any, weight: float) -> None:
-        before, stream.targets = stream.targets, known
+        before, n_before, stream.targets = stream.targets, stream.n_rows, known
         try:
             self._add(stream, row, self._as_target(target), weight)
         except BaseException:
-            if stream.n_rows == 0 or stream.targets is not known:
+            if stream.n_rows == n_before:  # the row was taken back
                 stream.targets = before
             raise
 
@@ -424,16 +432,44 @@ class NamedStreamModel(NamedStreamEstimator):
         assert other._stream is not None
         theirs, mine = other._stream, self._open_stream()
         if mine.n_rows == 0:
+            self._take_over(other, mine)
+        elif theirs.buffer.position == 0 and theirs.n_rows:
+            self._check_merge(mine, theirs)
+            if theirs.is_planned and not mine.is_planned:
+                mine.merge(theirs.new_shard(theirs.reading().feature_map))
+            self._hand_over(mine, theirs.buffer.pending)
+        elif mine.buffer.position == 0 and theirs.n_rows:
+            self._check_merge(mine, theirs)
+            pending = mine.buffer.pending
+            self._take_over(other, self._new_stream())
+            assert self._stream is not None
+            self._hand_over(self._stream, pending)
+        else:
             self._stream = mine.merge(theirs)
-            self._schedule = other._schedule.copy()
-            self._detector, self._events = copy.deepcopy(other._detector), other._events
-            return
-        self._stream = mine.merge(theirs)
-        if theirs.n_rows:
-            schedule = self._schedule.copy()
-            schedule.retune_next()
-            schedule.refit(self._stream, self._model_params())
-            self._schedule = schedule
+            if theirs.n_rows:
+                schedule = self._schedule.copy()
+                schedule.retune_next()
+                schedule.refit(self._stream, self._model_params())
+                self._schedule = schedule
+
+    def _take_over(self, other: Self, empty: Stream) -> None:
+        """Go on where another estimator is."""
+        assert other._stream is not None
+        self._stream = empty.merge(other._stream)
+        self._schedule = other._schedule.copy()
+        self._detector, self._events = copy.deepcopy(other._detector), other._events
+
+    @staticmethod
+    def _check_merge(mine: Stream, theirs: Stream) -> None:
+        """Refuse streams that do not fit; neither changes."""
+        mine.copy().merge(theirs)
+
+    def _hand_over(self, stream: Stream, pending: Block | None) -> None:
+        """Learn rows that were pending elsewhere, as if they came one by one now."""
+        assert pending is not None
+        for row, target, weight in single_rows(pending):
+            known = self._known_targets(stream, (target,))
+            self._add_known(stream, known, row, target, weight)
 
     def _scores_one(self, model: FittedModel, x: dict[Hashable, Any]) -> NDArray[np.float64]:
         assert model.feature_map is not None
@@ -502,6 +538,19 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _check_model(self, model: FittedModel, stream: Stream) -> None:
         """Require outputs for the targets of the stream."""
+
+
+def single_rows(block: Block) -> Iterator[tuple[Row, Any, float]]:
+    """Yield the rows of a block of named rows, each with its target and weight."""
+    assert isinstance(block.rows, sparse.csr_array)
+    assert block.targets is not None
+    given, ends = has_target(block.targets, block.rows.shape[0]), block.rows.indptr
+    labels = block.targets if block.targets.dtype.names is None else block.targets["label"]
+    for place, target in enumerate(labels.reshape(-1).tolist()):
+        own = slice(ends[place], ends[place + 1])
+        columns = block.rows.indices[own].astype(np.int64)
+        weight = 1.0 if block.weights is None else float(block.weights[place])
+        yield Row(columns, block.rows.data[own].copy()), target if given[place] else None, weight
 
 
 def _checked_weights(w: Any, n_rows: int) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from streamchi2.feature_map import FeatureMap
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.row_features import features_of
+from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.statistics.row_buffer import Row
 from streamchi2.validation import Floats
 
@@ -147,8 +148,9 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         """
         rows = frame_rows(into_frame(X))
         stream = self._open_stream()
-        for row in rows:
-            self._add(stream, row, None, 1.0)
+        with deferred_warnings():  # one that is made an error comes after the last row
+            for row in rows:
+                self._add(stream, row, None, 1.0)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return D features named "chi2_0", "chi2_1", ...; nothing is learnt.
