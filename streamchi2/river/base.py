@@ -18,15 +18,22 @@ from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.map_params import map_params
+from streamchi2.estimators.map_params import (
+    divided,
+    landmarks_differ,
+    map_params,
+    n_pca_of_each,
+    of_descriptor,
+)
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
-from streamchi2.model import FittedModel, ModelParams
+from streamchi2.model import FittedModel, ModelParams, descriptor_entries
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
 from streamchi2.river.dict_rows import DictReader, frame_rows
 from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
+from streamchi2.river.key_columns import KeyColumns
 from streamchi2.river.row_features import RowFeatures, features_of
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import deferred_interrupts
@@ -54,6 +61,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         "seed": Int(),
         "stream": Maybe(Object((Stream,))),
     }
+    descriptors: Any = None
     _learns: ClassVar[bool] = False  # statistics of the features
     _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
 
@@ -65,7 +73,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def _start(self) -> None:
         """Create what every one of these estimators holds beside its parameters."""
         self._stream = None
-        self._reader = DictReader()
+        self._reader = DictReader(KeyColumns(self.descriptors))
         self._row_features = RowFeatures()
         # Without a seed every object draws its own, once, so that its features belong together.
         self._seed: Any = secrets.randbits(31) if self.seed is None else self.seed
@@ -92,23 +100,34 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def _map_params(self) -> MapParams:
         """Validate the constructor parameters that decide about the map, and return them."""
         params = self._get_params()
-        as_choice(params["basis"], tuple(BASES), name="basis")
-        n_components, n_buckets = params["n_components"], params["n_buckets"]
-        as_positive_int(n_components, name="n_components")  # rows have no fixed number of columns
-        if n_buckets == "auto":
-            # Four buckets a phase: folding adds a tenth to the error of the random features.
-            n_buckets = int(next_fast_len(max(_FEWEST_BUCKETS, 2 * n_components), real=True))
-            n_buckets = n_components if BASES[params["basis"]].sizes_itself else n_buckets
-        params["n_buckets"] = as_positive_int(n_buckets, name="n_buckets")
+        columns = self._reader.keys.ranges()
+        n_buckets, n_components, basis = (
+            params[name] for name in ("n_buckets", "n_components", "basis")
+        )
+        if columns is None:
+            params["n_buckets"] = _number_of_buckets(n_buckets, n_components, basis)
+        else:
+            names = tuple(columns)
+            sizes = divided(n_components, names, name="n_components")
+            params["n_buckets"] = {
+                name: _number_of_buckets(
+                    of_descriptor(n_buckets, name, names, param="n_buckets"),
+                    size,
+                    of_descriptor(basis, name, names, param="basis"),
+                )
+                for name, size in zip(names, sizes, strict=True)
+            }
         params["landmarks"] = self._given_landmarks()
         self._seed = as_seed(self._seed)
-        return map_params(params, NAMED_WIDTH, self._seed)
+        return map_params(params, NAMED_WIDTH, self._seed, columns)
 
     def _given_landmarks(self) -> Any:
         """Return landmarks, given as dicts, as rows of the columns that their keys have."""
         given = self.landmarks
-        if given is None or isinstance(given, LandmarkRows):
-            return given
+        if given is None:
+            return None
+        if isinstance(given, LandmarkRows):  # read from a file
+            return given.rows
         if not isinstance(given, Sequence) or not all(isinstance(row, Mapping) for row in given):
             raise TypeError(f"landmarks must be a list of dicts, got {given!r}")
         if not given:
@@ -138,13 +157,19 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
 
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn one validated row without zeros, all of it or, where something fails, nothing."""
-        due = self._next_position(stream)
-        stream.append(row, target, weight)
+        due = self._next_position(stream, target)
+        if target is None and stream.targets is not None:
+            weights = None if weight == 1.0 else np.array([weight])
+            absent = stream.targets.absent(1)
+            stream.buffer.hold(Block(stream.n_rows, as_matrix([row]), absent, weights))
+            stream._changed()
+        else:
+            stream.append(row, target, weight)
         if stream.n_rows >= due:
             self._advance(stream)
         self._stream = stream
 
-    def _next_position(self, stream: Stream) -> int:
+    def _next_position(self, stream: Stream, target: Any) -> int:
         """Return where the stream must be looked at next."""
         return stream.next_stop
 
@@ -193,7 +218,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             raise TypeError(f"other must be a {type(self).__name__}, got {other!r}")
         theirs = other._get_params()
         for name, value in self._get_params().items():
-            if name not in ("seed", "drift_detector") and value != theirs[name]:
+            if self._differs(other, name, value, theirs[name]):
                 raise StateMismatchError(
                     f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
                 )
@@ -203,6 +228,21 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             self._seed = other._seed
         with deferred_interrupts(), deferred_warnings():
             self._merge_stream(other)
+
+    def _differs(self, other: Self, name: str, mine: Any, theirs: Any) -> bool:
+        """Tell whether two values of a constructor parameter forbid a merge."""
+        if name in ("seed", "drift_detector"):
+            return False
+        if name == "landmarks":
+            return landmarks_differ(self._given_landmarks(), other._given_landmarks())
+        if name == "descriptors" and mine is not None and theirs is not None:
+            # Their order decides about columns; a list that was saved comes back as a list.
+            sides = [
+                [(own, tuple(keys) if isinstance(keys, list) else keys) for own, keys in pairs]
+                for pairs in (mine.items(), theirs.items())
+            ]
+            return sides[0] != sides[1]
+        return bool(mine != theirs)
 
     def _merge_stream(self, other: Self) -> None:
         assert other._stream is not None
@@ -249,6 +289,10 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         require(adaptive is not None, "a stream without a map")
         assert adaptive is not None
         require(adaptive.params.seed == self._seed, "seed must be that of the stream")
+        columns = self._reader.keys.ranges()
+        known = adaptive.params.descriptors
+        same = columns == known and list(columns or ()) == list(known or ())
+        require(same, "descriptors must be those of the stream")
         buckets = all(block.n_buckets is not None for block in adaptive.params.blocks)
         require(buckets, "named columns need hash buckets")
 
@@ -259,6 +303,8 @@ class NamedStreamModel(NamedStreamEstimator):
     STATE: ClassVar[dict[str, Kind]] = {
         **NamedStreamEstimator.STATE,
         "schedule": Object((RefitSchedule,)),
+        "n_labelled": Int(),
+        "tuned_on": Int(),
         "target_name": Param(),
         "events": TupleOf(Object((DriftEvent,))),
         "detector": Maybe(Object((Adwin,))),
@@ -276,6 +322,8 @@ class NamedStreamModel(NamedStreamEstimator):
     def _start(self) -> None:
         super()._start()
         self._schedule = RefitSchedule(self._longest())
+        self._n_labelled = 0  # rows that had a target
+        self._tuned_on = 0  # of them, when the penalty was last chosen
         self._detector: Any = None
         self._events: tuple[DriftEvent, ...] = ()
         self._target_name: str | None = None
@@ -299,11 +347,33 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _model_params(self) -> ModelParams:
         """Validate the parameters that decide how statistics become a model, and return them."""
-        check_n_pca(self.n_pca)
-        penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio)
+        grouped = self.descriptors is not None
+        n_pca = self.n_pca
+        if grouped:
+            n_pca = n_pca_of_each(n_pca, tuple(self._reader.keys.ranges() or ()))
+        else:
+            check_n_pca(n_pca)
+        penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
-        return ModelParams(self.n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+        return ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+
+    @property
+    def descriptor_weights_(self) -> dict[str, float]:
+        """With ``penalty="group_lasso"``: the weight of each kernel, zero for one left out."""
+        model = self._schedule.model
+        if model is None or model.scales is None:
+            raise AttributeError("descriptor_weights_ needs penalty='group_lasso' and alpha > 0")
+        return dict(zip(self.descriptors, model.scales.tolist(), strict=True))
+
+    @property
+    def descriptor_path_(self) -> dict[str, float]:
+        """The largest alpha of a group lasso at which each descriptor is in, strongest first."""
+        if self.descriptors is None:
+            raise AttributeError("descriptor_path_ needs descriptors, got None")
+        entries = descriptor_entries(self._reading, self._model_params()).tolist()
+        pairs = zip(self.descriptors, entries, strict=True)
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
     def _longest(self) -> int:
         return 1024 if self.drift_detector is None else _WATCHED_STEP
@@ -342,9 +412,48 @@ class NamedStreamModel(NamedStreamEstimator):
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         self._model_params()
         stream = self._open_stream()
-        known = self._known_targets(stream, (target,))
+        self._known_targets(stream, (target,))
         if weight > 0.0:
-            self._add_known(stream, known, row, target, weight)
+            self._learn_row(stream, row, target, weight)
+
+    def observe_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Learn from one row without a target: what inputs are like, and what varies in them.
+
+        The map and the principal components learn from such rows, the regression does not. An
+        addition of this library: river knows no rows without targets.
+
+        Parameters
+        ----------
+        x
+            Features by name, finite and non-negative; a missing key is a zero.
+        w
+            Weight: two equals a repeated row, zero no row.
+        """
+        row = self._reader.read(x).without_zeros()
+        weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
+        self._model_params()
+        stream = self._open_stream()
+        if weight > 0.0:
+            self._learn_row(stream, row, None, weight)
+
+    def observe_many(self, X: Any, w: Any = 1.0) -> None:
+        """Learn from the rows of a frame without targets, as if they came one by one.
+
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow frame without missing values.
+        w
+            One weight for all rows, or a series of them.
+        """
+        rows = frame_rows(into_frame(X), self._reader.keys)
+        weights = _checked_weights(w, len(rows))
+        self._model_params()
+        stream = self._open_stream()
+        with deferred_warnings():
+            for row, weight in zip(rows, weights.tolist(), strict=True):
+                if weight > 0.0:
+                    self._learn_row(stream, row, None, weight)
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn from the rows of a frame, as if they came one by one.
@@ -358,7 +467,7 @@ class NamedStreamModel(NamedStreamEstimator):
         w
             One weight for all rows, or a series of them.
         """
-        rows, series = frame_rows(into_frame(X)), into_series(y)
+        rows, series = frame_rows(into_frame(X), self._reader.keys), into_series(y)
         targets = [self._checked_target(target) for target in series.to_list()]
         if len(targets) != len(rows):
             raise ValueError(
@@ -373,19 +482,27 @@ class NamedStreamModel(NamedStreamEstimator):
         with deferred_warnings():
             for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
                 if weight > 0.0:
-                    known = self._known_targets(stream, (target,))
-                    self._add_known(stream, known, row, target, weight)
+                    self._learn_row(stream, row, target, weight)
 
-    def _add_known(self, stream: Stream, known: Any, row: Row, target: Any, weight: float) -> None:
-        before, n_before, stream.targets = stream.targets, stream.n_rows, known
+    def _learn_row(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
+        """Learn a row with its target, or without one where that is None."""
+        if target is None:
+            self._add(stream, row, None, weight)
+            return
+        before, n_before = stream.targets, stream.n_rows
+        stream.targets = self._known_targets(stream, (target,))
+        self._n_labelled += 1
         try:
             self._add(stream, row, self._as_target(target), weight)
         except BaseException:
             if stream.n_rows == n_before:  # the row was taken back
                 stream.targets = before
+                self._n_labelled -= 1
             raise
 
-    def _next_position(self, stream: Stream) -> int:
+    def _next_position(self, stream: Stream, target: Any) -> int:
+        if self._schedule.model is None and target is not None:
+            return stream.n_rows + 1  # the first target makes the first model
         return self._schedule.next_position(stream)
 
     def _advance(self, stream: Stream) -> None:
@@ -409,8 +526,17 @@ class NamedStreamModel(NamedStreamEstimator):
                 if stream.buffer.n_pending and stream.n_rows == n_rows:
                     stream.drop_last()
                 raise
+            self._refit(stream, schedule)
+
+    def _refit(self, stream: Stream, schedule: RefitSchedule) -> None:
+        """Solve the model again, with a penalty chosen anew where targets have doubled."""
+        if self._n_labelled >= 2 * self._tuned_on:
+            schedule.retune_next()
+        if self._n_labelled:
             schedule.refit(stream, self._model_params())
             self._schedule = schedule
+            if schedule.tuned_at == schedule.fitted_at:
+                self._tuned_on = self._n_labelled
 
     def _watched(self, stream: Stream) -> tuple[Any, int | None]:
         """Return the detector after the latest errors, and the row of its first alarm, or None."""
@@ -421,11 +547,15 @@ class NamedStreamModel(NamedStreamEstimator):
         pending, start = stream.buffer.pending, self._schedule.fitted_at
         assert pending is not None
         latest = pending.part(max(start, pending.start), pending.stop)
-        errors = self._errors(model, latest, stream.pending_features(latest.start))
-        alarm = first_alarm(detector, errors)
-        return detector, None if alarm is None else latest.start + alarm
+        assert latest.targets is not None
+        places = np.flatnonzero(has_target(latest.targets, latest.stop - latest.start))
+        features = stream.pending_features(latest.start)[places]
+        alarm = first_alarm(detector, self._errors(model, latest.targets[places], features))
+        return detector, None if alarm is None else latest.start + int(places[alarm - 1]) + 1
 
-    def _errors(self, model: FittedModel, block: Block, features: Floats) -> NDArray[np.bool_]:
+    def _errors(
+        self, model: FittedModel, targets: NDArray[Any], features: Floats
+    ) -> NDArray[np.bool_]:
         raise NotImplementedError
 
     def _merge_stream(self, other: Self) -> None:
@@ -446,17 +576,18 @@ class NamedStreamModel(NamedStreamEstimator):
             self._hand_over(self._stream, pending)
         else:
             self._stream = mine.merge(theirs)
+            self._n_labelled += other._n_labelled
             if theirs.n_rows:
                 schedule = self._schedule.copy()
                 schedule.retune_next()
-                schedule.refit(self._stream, self._model_params())
-                self._schedule = schedule
+                self._refit(self._stream, schedule)
 
     def _take_over(self, other: Self, empty: Stream) -> None:
         """Go on where another estimator is."""
         assert other._stream is not None
         self._stream = empty.merge(other._stream)
         self._schedule = other._schedule.copy()
+        self._n_labelled, self._tuned_on = other._n_labelled, other._tuned_on
         self._detector, self._events = copy.deepcopy(other._detector), other._events
 
     @staticmethod
@@ -468,8 +599,7 @@ class NamedStreamModel(NamedStreamEstimator):
         """Learn rows that were pending elsewhere, as if they came one by one now."""
         assert pending is not None
         for row, target, weight in single_rows(pending):
-            known = self._known_targets(stream, (target,))
-            self._add_known(stream, known, row, target, weight)
+            self._learn_row(stream, row, target, weight)
 
     def _scores_one(self, model: FittedModel, x: dict[Hashable, Any]) -> NDArray[np.float64]:
         assert model.feature_map is not None
@@ -477,7 +607,7 @@ class NamedStreamModel(NamedStreamEstimator):
         return self._shifted(model, model.scores_of_row(features))
 
     def _scores_many(self, model: FittedModel, frame: Any) -> list[NDArray[np.float64]]:
-        rows = frame_rows(frame)
+        rows = frame_rows(frame, self._reader.keys)
         if not rows:
             return []
         assert model.feature_map is not None
@@ -500,6 +630,8 @@ class NamedStreamModel(NamedStreamEstimator):
         return {
             **super().get_state(),
             "schedule": self._schedule,
+            "n_labelled": self._n_labelled,
+            "tuned_on": self._tuned_on,
             "target_name": self._target_name,
             "events": self._events,
             "detector": self._detector,
@@ -513,6 +645,7 @@ class NamedStreamModel(NamedStreamEstimator):
             raise ValueError(f"drift_detector must be a text or None, got {detector!r}")
         estimator = super().from_state(state)
         estimator._schedule = state["schedule"]
+        estimator._n_labelled, estimator._tuned_on = state["n_labelled"], state["tuned_on"]
         estimator._target_name = state["target_name"]
         estimator._events, estimator._detector = state["events"], state["detector"]
         if estimator._stream is not None:
@@ -526,7 +659,10 @@ class NamedStreamModel(NamedStreamEstimator):
         require(schedule.longest == self._longest(), "solutions at other positions")
         n_rows = 0 if stream is None else stream.n_rows
         require(schedule.fitted_at <= n_rows, "a model of rows that were not seen")
-        require((schedule.model is None) == (n_rows == 0), "a model from the first row on")
+        require(self._n_labelled <= n_rows, "more targets than rows")
+        require(self._tuned_on <= self._n_labelled, "tuned on targets that were not seen")
+        has_model = schedule.model is not None
+        require(has_model == (self._n_labelled > 0), "a model from the first target on")
         watched = self.drift_detector is not None and stream is not None
         require((self._detector is not None) == watched, "a detector must be at work, or none")
         model = schedule.model
@@ -538,6 +674,17 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _check_model(self, model: FittedModel, stream: Stream) -> None:
         """Require outputs for the targets of the stream."""
+
+
+def _number_of_buckets(given: Any, n_components: Any, basis: Any) -> int:
+    as_choice(basis, tuple(BASES), name="basis")
+    as_positive_int(n_components, name="n_components")  # rows have no fixed number of columns
+    if given == "auto":
+        if BASES[basis].sizes_itself:
+            return int(n_components)
+        # Four buckets a phase: folding adds a tenth to the error of the random features.
+        return int(next_fast_len(max(_FEWEST_BUCKETS, 2 * n_components), real=True))
+    return as_positive_int(given, name="n_buckets")
 
 
 def single_rows(block: Block) -> Iterator[tuple[Row, Any, float]]:

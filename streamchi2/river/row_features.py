@@ -65,8 +65,9 @@ def _places(feature_map: FeatureMap, row: Row) -> Any:
         columns = row.columns
         if feature_map.columns is not None:
             read = feature_map.columns[number]
-            own = (columns >= read[0]) & (columns <= read[-1])
-            columns = columns[own] - read[0]
+            assert isinstance(read, range)  # as all descriptors of named rows have it
+            own = slice(*columns.searchsorted((read.start, read.stop)).tolist())
+            columns = columns[own] - read.start
         places.append((own, *block.buckets.assign(columns, block.series.n_terms)))
     return tuple(places)
 

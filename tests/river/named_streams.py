@@ -63,6 +63,6 @@ MODELS = {
     "subspace classifier": lambda: ExpChi2Classifier(150, basis="subspace", seed=3),
     "additive classifier": lambda: ExpChi2Classifier(64, basis="additive", seed=3),
     "classifier of components": lambda: ExpChi2Classifier(96, n_pca=5, seed=3),
-    "lasso regressor": lambda: ExpChi2Regressor(64, penalty="lasso", alpha=1e-3, seed=3),
+    "lasso regressor": lambda: ExpChi2Regressor(64, penalty="lasso", alpha=0.02, seed=3),
     "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
 }

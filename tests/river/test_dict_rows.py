@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from named_streams import histograms, learnt
 from river.preprocessing import MinMaxScaler
 
-from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, dict_rows
-from streamchi2.river.dict_rows import DictReader, column_of_key
+from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.river.dict_rows import DictReader
+from streamchi2.river.key_columns import _column_of_text, column_of_key
 
 ROWS, LABELS, NUMBERS = histograms(200)
 
@@ -295,4 +296,4 @@ def test_memory_stays_constant_while_the_vocabulary_grows():
         if position % 2048 == 2047:
             sizes.append(model._raw_memory_usage)
     assert sizes[-1] <= sizes[0] * 1.02
-    assert dict_rows._column_of_text.cache_info().maxsize == 2**16
+    assert _column_of_text.cache_info().maxsize == 2**16
