@@ -522,7 +522,7 @@ class PendingFeatures:
         self._known: tuple[FeatureMap | None, int, Floats] = (None, 0, np.empty((0, 0)))
 
     def of(self, feature_map: FeatureMap, block: Block, n_jobs: int | None) -> Floats:
-        """Return the features of a block, each row or complete chunk of which is worked out once."""
+        """Return the features of a block, rows or complete chunks of which are known."""
         known_map, start, known = self._known
         if start != block.start or not (known_map is feature_map or known_map == feature_map):
             known = np.empty((0, feature_map.n_components))

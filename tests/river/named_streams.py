@@ -47,6 +47,9 @@ def state_of(model: Any) -> Any:
     return state, [(array.dtype, array.shape, array.tobytes()) for array in archive.arrays]
 
 
+# A key may belong to two descriptors, or to none.
+DESCRIPTORS = {"few": ["colour 1", "colour 0"], "all": "colour "}
+
 MODELS = {
     "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3),
     "dual classifier": lambda: ExpChi2Classifier(n_components=700, seed=3),
@@ -64,5 +67,11 @@ MODELS = {
     "additive classifier": lambda: ExpChi2Classifier(64, basis="additive", seed=3),
     "classifier of components": lambda: ExpChi2Classifier(96, n_pca=5, seed=3),
     "lasso regressor": lambda: ExpChi2Regressor(64, penalty="lasso", alpha=0.02, seed=3),
+    "descriptor classifier": lambda: ExpChi2Classifier(
+        90, descriptors=DESCRIPTORS, basis={"few": "additive", "all": "orthogonal"}, seed=3
+    ),
+    "group lasso regressor": lambda: ExpChi2Regressor(
+        64, descriptors=DESCRIPTORS, penalty="group_lasso", alpha=0.5, seed=3
+    ),
     "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
 }
