@@ -31,7 +31,7 @@ from streamchi2.solvers.group_path import entry_alphas
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
-from streamchi2.state import Kind, Labels, Maybe, Object, SavedValue, require
+from streamchi2.state import Array, Kind, Labels, Maybe, Object, SavedValue, require
 from streamchi2.statistics.block_moments import BlockMoments
 from streamchi2.statistics.feature_statistics import CALIBRATION_ROWS, FeatureStatistics
 from streamchi2.statistics.moments import Moments
@@ -122,6 +122,7 @@ class FittedModel(SavedValue):
         "linear": Object((LinearModel,)),
         "classes": Maybe(Labels()),
         "calibration": Maybe(Object((Calibration,))),
+        "scales": Maybe(Array()),
     }
 
     def __init__(
@@ -187,7 +188,9 @@ class FittedModel(SavedValue):
             require(self.calibration.shifts.size == n_outputs, "shifts must be one an output")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_calibration": self.calibration}
+        # Without what predictions remember: reading a model must not change its pickle.
+        names = ("linear", "classes", "feature_map", "scales")
+        return {name: getattr(self, name) for name in names} | {"_calibration": self.calibration}
 
 
 def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> FittedModel:

@@ -339,14 +339,28 @@ class TupleOf:
 
 @dataclass(frozen=True)
 class Columns:
-    """A tuple of column numbers, however many, as an array."""
+    """Column numbers: a tuple of them as an array, or a range by its ends.
+
+    >>> Columns().dump(range(3, 9), Archive()), Columns().dump((5, 3), Archive())
+    ({'range': [3, 9]}, 0)
+    """
 
     def dump(self, value: Sequence[int], archive: Archive) -> Json:
-        """Return the number of the array."""
+        """Return the ends of a range of step one, or the number of the array."""
+        if isinstance(value, range):
+            return {"range": [value.start, value.stop]}
         return archive.store(np.array(value, dtype=np.int64))
 
-    def load(self, found: Json, archive: Archive) -> tuple[int, ...]:
-        """Return a tuple of numbers of at least zero."""
+    def load(self, found: Json, archive: Archive) -> tuple[int, ...] | range:
+        """Return numbers of at least zero, at least one of them."""
+        if isinstance(found, dict):
+            ends: Any = found.get("range")
+            two = found.keys() == {"range"} and isinstance(ends, list) and len(ends) == 2
+            if not two or not all(type(end) is int for end in ends):
+                archive.refuse("must be a range of two whole numbers", found)
+            if not 0 <= ends[0] < ends[1] < 2**63:
+                archive.refuse("must ascend from zero or more, below 2^63", ends)
+            return range(*ends)
         columns = Array(1, ("<i8",)).load(found, archive)
         if columns.size == 0 or columns.min() < 0:
             archive.refuse("must hold column numbers, at least one")

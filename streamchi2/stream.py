@@ -197,6 +197,11 @@ class Stream(Saved):
             self._changed()
         return self
 
+    def append_block(self, block: Block) -> None:
+        """Add rows that complete no block."""
+        self.buffer.hold(block)
+        self._changed()
+
     def append(self, row: Row, target: Any, weight: float) -> None:
         """Add one row with named columns that completes no block."""
         self.buffer.append(row, target, weight)
@@ -548,13 +553,14 @@ class PendingFeatures:
         self._known: tuple[FeatureMap | None, int, Floats] = (None, 0, np.empty((0, 0)))
 
     def of(self, feature_map: FeatureMap, block: Block, n_jobs: int | None) -> Floats:
-        """Return the features of a block, of which complete chunks are worked out once."""
+        """Return the features of a block, rows or complete chunks of which are known."""
         known_map, start, known = self._known
         if start != block.start or not (known_map is feature_map or known_map == feature_map):
             known = np.empty((0, feature_map.n_components))
-        chunk, n_rows = feature_map.block_rows, block.stop - block.start
+        n_rows = block.stop - block.start
         n_known = min(known.shape[0], n_rows)
-        n_known -= n_known % chunk  # an incomplete chunk may have rounded differently
+        if not feature_map.is_rowwise:
+            n_known -= n_known % feature_map.block_rows  # an incomplete chunk may round otherwise
         if n_known == n_rows:
             return known[:n_rows]
         rest = feature_map.transform(block.rows[n_known:], n_jobs=n_jobs)

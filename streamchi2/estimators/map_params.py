@@ -8,7 +8,7 @@ from typing import Any
 
 from streamchi2.bases import LandmarkRows
 from streamchi2.feature_map import BlockParams, MapParams
-from streamchi2.feature_map.feature_map import read
+from streamchi2.feature_map.feature_map import ColumnNumbers, read
 from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import block_seed
 from streamchi2.solvers.principal import check_n_pca
@@ -34,7 +34,7 @@ def map_params(
     params: Mapping[str, Any],
     n_features: int,
     seed: int,
-    columns: Mapping[str, tuple[int, ...]] | None = None,
+    columns: Mapping[str, ColumnNumbers] | None = None,
     known: MapParams | None = None,
 ) -> MapParams:
     """Validate the constructor parameters that decide about a map, and return them as a value.
@@ -47,7 +47,7 @@ def map_params(
         Width of whole rows.
     seed : int
         The seeds of all blocks follow from it.
-    columns : mapping of str to tuple of int, optional
+    columns : mapping of str to tuple of int or range, optional
         What each descriptor reads.
     known : MapParams, optional
         Of an earlier call, whose landmarks need not be read again.
@@ -57,6 +57,7 @@ def map_params(
         before = None if known is None else known.blocks[0].landmarks
         landmarks = _landmarks(params["landmarks"], before, params["normalize"])
         return MapParams.of_one(BlockParams(n_features, **own, seed=seed, landmarks=landmarks))
+    columns = {name: as_range(own) for name, own in columns.items()}
     names = tuple(columns)
     sizes = divided(params["n_components"], names, name="n_components")
     parts = _parts_of_landmarks(params, columns, n_features, known)
@@ -85,7 +86,7 @@ def _landmarks(
 
 def _parts_of_landmarks(
     params: Mapping[str, Any],
-    columns: Mapping[str, tuple[int, ...]],
+    columns: Mapping[str, ColumnNumbers],
     n_features: int,
     known: MapParams | None,
 ) -> list[LandmarkRows | None]:
@@ -105,6 +106,18 @@ def _parts_of_landmarks(
     if params["normalize"] is not None:
         parts = [l1_normalized(part) for part in parts]
     return [LandmarkRows(part, given) for part in parts]
+
+
+def as_range(columns: ColumnNumbers) -> ColumnNumbers:
+    """Return columns that follow one another as a range: two numbers, however many they are.
+
+    >>> as_range((3, 4, 5)), as_range((3, 5))
+    (range(3, 6), (3, 5))
+    """
+    if isinstance(columns, range):
+        return columns
+    consecutive = range(columns[0], columns[0] + len(columns))
+    return consecutive if columns == tuple(consecutive) else columns
 
 
 def landmarks_differ(mine: Any, theirs: Any) -> bool:

@@ -98,7 +98,8 @@ class _DescriptorsParam(_ParamOrEach):
         if callable(value):
             raise TypeError(
                 f"{'.'.join(archive.path)} must not hold a callable to be saved, got {value!r}; "
-                "set_params(descriptors=model.descriptor_columns_) keeps the columns it chose"
+                "pickle may do, and on matrices set_params(descriptors=model.descriptor_columns_) "
+                "keeps the columns it chose"
             )
         if isinstance(value, slice):
             ends = (value.start, value.stop, value.step)
@@ -106,6 +107,12 @@ class _DescriptorsParam(_ParamOrEach):
         if isinstance(value, str | int | np.integer):
             return _PARAM.dump(value, archive)
         plain = [_PARAM.dump(column, archive) for column in value]
+        for column in plain:
+            if not isinstance(column, str | bool | int | float):
+                raise TypeError(
+                    f"{'.'.join(archive.path)} must hold text and numbers to be saved, "
+                    f"got {value!r}; pickle may do"
+                )
         return {"columns": JsonList().dump(plain, archive)}
 
     def found_entry(self, found: Json, archive: Archive) -> Any:

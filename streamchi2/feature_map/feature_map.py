@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from streamchi2.state import (
     require,
 )
 from streamchi2.validation import Floats, Rows
+
+ColumnNumbers: TypeAlias = tuple[int, ...] | range  # ranges are of step one
 
 _CHUNK_ROWS = 128  # divides the block rows of every basis
 
@@ -256,7 +258,7 @@ class FeatureMap(SavedValue):
     ----------
     blocks : tuple of MapBlock
         One, or one a descriptor.
-    columns : tuple of tuple of int, or None
+    columns : tuple of tuple of int or range, or None
         Columns that each block reads; None where the only one reads whole rows.
     projection : Projection or None
         Principal components to return in place of features.
@@ -269,7 +271,7 @@ class FeatureMap(SavedValue):
     }
 
     blocks: tuple[MapBlock, ...]
-    columns: tuple[tuple[int, ...], ...] | None = None
+    columns: tuple[ColumnNumbers, ...] | None = None
     projection: Projection | None = None
 
     @property
@@ -316,7 +318,7 @@ class FeatureMap(SavedValue):
         n_readers = 1 if columns is None else len(columns)
         require(n_readers == len(blocks), "there must be columns for every block")
         for block, own in zip(blocks, columns or (), strict=columns is not None):
-            distinct = len(set(own)) == len(own)
+            distinct = isinstance(own, range) or len(set(own)) == len(own)
             require(distinct, "columns must differ")
             n_inputs = len(own) * block.series.n_terms
             fits = block.buckets is not None or block.basis.n_inputs == n_inputs
@@ -327,16 +329,18 @@ class FeatureMap(SavedValue):
             require(found == sizes, "components must be those of the features")
 
 
-def read(rows: Rows, columns: tuple[int, ...]) -> Rows:
-    """Return some columns of validated rows, without a copy where they follow one another.
+def read(rows: Rows, columns: ColumnNumbers) -> Rows:
+    """Return some columns of validated rows, without a copy of dense ones where they are a range.
 
     >>> read(np.arange(6.0).reshape(2, 3), (2, 0))
     array([[2., 0.],
            [5., 3.]])
+    >>> read(np.arange(6.0).reshape(2, 3), range(1, 3))
+    array([[1., 2.],
+           [4., 5.]])
     """
-    first = columns[0]
-    if columns == tuple(range(first, first + len(columns))):
-        return rows[:, first : first + len(columns)]
+    if isinstance(columns, range):
+        return rows[:, columns.start : columns.stop]
     chosen: Rows = rows[:, list(columns)]
     if isinstance(chosen, sparse.csr_array):
         chosen.sort_indices()  # validated sparse rows are canonical

@@ -158,7 +158,7 @@ class MapParams(SavedValue):
 
     n_features: int  # of whole rows
     names: tuple[str, ...] | None
-    columns: tuple[tuple[int, ...], ...] | None
+    columns: tuple[tuple[int, ...] | range, ...] | None
     blocks: tuple[BlockParams, ...]
 
     @classmethod
@@ -216,7 +216,7 @@ class MapParams(SavedValue):
         return None
 
     @property
-    def descriptors(self) -> dict[str, tuple[int, ...]] | None:
+    def descriptors(self) -> dict[str, tuple[int, ...] | range] | None:
         """The columns that each descriptor reads; None without descriptors."""
         if self.names is None or self.columns is None:
             return None
@@ -235,8 +235,10 @@ class MapParams(SavedValue):
         require(all(isinstance(name, str) and name for name in self.names), "names must be text")
         require(len(set(self.names)) == len(self.names), "names must differ")
         for own, block in zip(self.columns, blocks, strict=True):
-            require(len(set(own)) == len(own) == block.n_features, "as many columns as are read")
-            require(max(own) < self.n_features, "columns must lie within the rows")
+            distinct = isinstance(own, range) or len(set(own)) == len(own)
+            require(distinct and len(own) == block.n_features, "as many columns as are read")
+            last = own[-1] if isinstance(own, range) else max(own)
+            require(last < self.n_features, "columns must lie within the rows")
             for name in ("half_life", "adapt", "dtype"):
                 require(getattr(block, name) == getattr(blocks[0], name), f"{name} must be shared")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import secrets
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
@@ -13,20 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, into_series
+from scipy import sparse
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.map_params import map_params
+from streamchi2.estimators.map_params import (
+    divided,
+    landmarks_differ,
+    map_params,
+    n_pca_of_each,
+    of_descriptor,
+)
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
 from streamchi2.feature_map.adaptive import check_planned
-from streamchi2.model import FittedModel, ModelParams
+from streamchi2.model import FittedModel, ModelParams, descriptor_entries
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
 from streamchi2.river.dict_rows import DictReader, frame_rows
 from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
+from streamchi2.river.key_columns import KeyColumns
 from streamchi2.river.row_features import RowFeatures, features_of
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import deferred_interrupts
@@ -45,7 +53,7 @@ from streamchi2.state import (
     require,
 )
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
-from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
 from streamchi2.stream import Reading, Stream
 from streamchi2.validation import Floats, as_choice, as_positive_int, as_seed, as_weights
 
@@ -65,7 +73,14 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         "stream": Maybe(Object((Stream,))),
     }
     # Beside the constructor's parameters: what the state is made of, and what can be made again.
-    _ATTRIBUTES: ClassVar[tuple[str, ...]] = ("_stream", "_seed", "_reader", "_row_features")
+    _ATTRIBUTES: ClassVar[tuple[str, ...]] = (
+        "_stream",
+        "_seed",
+        "_due",
+        "_reader",
+        "_row_features",
+    )
+    descriptors: Any = None
     _learns: ClassVar[bool] = False  # statistics of the features
     _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
 
@@ -78,10 +93,15 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         """Create what every one of these estimators holds beside its parameters."""
         self._stream = None
         self._due: int | None = None  # where the stream must be looked at next, if that is known
-        self._reader = DictReader()
+        self._reader = DictReader(KeyColumns(self.descriptors))
         self._row_features = RowFeatures()
         # Without a seed every object draws its own, once, so that its features belong together.
         self._seed: Any = secrets.randbits(31) if self.seed is None else self.seed
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._stream is not None:
+            self._stream.stepwise = True  # which is no state of a stream, but of its reader
 
     def _more_tags(self) -> set[str]:
         return {base.tags.POSITIVE_INPUT}
@@ -100,23 +120,34 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     def _map_params(self) -> MapParams:
         """Validate the constructor parameters that decide about the map, and return them."""
         params = self._get_params()
-        as_choice(params["basis"], tuple(BASES), name="basis")
-        n_components, n_buckets = params["n_components"], params["n_buckets"]
-        as_positive_int(n_components, name="n_components")  # rows have no fixed number of columns
-        if n_buckets == "auto":
-            # Four buckets a phase: folding adds a tenth to the error of the random features.
-            n_buckets = int(next_fast_len(max(_FEWEST_BUCKETS, 2 * n_components), real=True))
-            n_buckets = n_components if BASES[params["basis"]].sizes_itself else n_buckets
-        params["n_buckets"] = as_positive_int(n_buckets, name="n_buckets")
+        columns = self._reader.keys.ranges()
+        n_buckets, n_components, basis = (
+            params[name] for name in ("n_buckets", "n_components", "basis")
+        )
+        if columns is None:
+            params["n_buckets"] = _number_of_buckets(n_buckets, n_components, basis)
+        else:
+            names = tuple(columns)
+            sizes = divided(n_components, names, name="n_components")
+            params["n_buckets"] = {
+                name: _number_of_buckets(
+                    of_descriptor(n_buckets, name, names, param="n_buckets"),
+                    size,
+                    of_descriptor(basis, name, names, param="basis"),
+                )
+                for name, size in zip(names, sizes, strict=True)
+            }
         params["landmarks"] = self._given_landmarks()
         self._seed = as_seed(self._seed)
-        return map_params(params, NAMED_WIDTH, self._seed)
+        return map_params(params, NAMED_WIDTH, self._seed, columns)
 
     def _given_landmarks(self) -> Any:
         """Return landmarks, given as dicts, as rows of the columns that their keys have."""
         given = self.landmarks
-        if given is None or isinstance(given, LandmarkRows):
-            return given
+        if given is None:
+            return None
+        if isinstance(given, LandmarkRows):  # read from a file
+            return given.rows
         if not isinstance(given, Sequence) or not all(isinstance(row, Mapping) for row in given):
             raise TypeError(f"landmarks must be a list of dicts, got {given!r}")
         if not given:
@@ -150,13 +181,22 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             due = self._next_position(stream)
             self._due = self._catch_up(stream) if due <= stream.n_rows else due
         if stream.n_rows + 1 < self._due:
-            stream.append(row, target, weight)
+            self._append(stream, row, target, weight)
             self._stream = stream
             return
         self._due = None
         with deferred_interrupts():  # between the row and what it completes
-            stream.append(row, target, weight)
+            self._append(stream, row, target, weight)
             self._advance(stream)
+
+    def _append(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
+        """Let a row be pending; None is an absent target where there are targets."""
+        if target is not None or stream.targets is None:
+            stream.append(row, target, weight)
+            return
+        weights = None if weight == 1.0 else np.array([weight])
+        absent = stream.targets.absent(1)
+        stream.append_block(Block(stream.n_rows, as_matrix([row]), absent, weights))
 
     def _next_position(self, stream: Stream) -> int:
         """Return where the stream must be looked at next."""
@@ -212,7 +252,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             raise TypeError(f"other must be a {type(self).__name__}, got {other!r}")
         theirs = other._get_params()
         for name, value in self._get_params().items():
-            if name not in ("seed", "drift_detector") and value != theirs[name]:
+            if self._differs(other, name, value, theirs[name]):
                 raise StateMismatchError(
                     f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
                 )
@@ -223,6 +263,21 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         self._due = None
         with deferred_interrupts(), deferred_warnings():
             self._merge_stream(other)
+
+    def _differs(self, other: Self, name: str, mine: Any, theirs: Any) -> bool:
+        """Tell whether two values of a constructor parameter forbid a merge."""
+        if name in ("seed", "drift_detector"):
+            return False
+        if name == "landmarks":
+            return landmarks_differ(self._given_landmarks(), other._given_landmarks())
+        if name == "descriptors" and mine is not None and theirs is not None:
+            # Their order decides about columns; a list that was saved comes back as a list.
+            sides = [
+                [(own, tuple(keys) if isinstance(keys, list) else keys) for own, keys in pairs]
+                for pairs in (mine.items(), theirs.items())
+            ]
+            return sides[0] != sides[1]
+        return bool(mine != theirs)
 
     def _merge_stream(self, other: Self) -> None:
         assert other._stream is not None
@@ -270,6 +325,10 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         require(adaptive is not None, "a stream without a map")
         assert adaptive is not None
         require(adaptive.params.seed == self._seed, "seed must be that of the stream")
+        columns = self._reader.keys.ranges()
+        known = adaptive.params.descriptors
+        same = columns == known and list(columns or ()) == list(known or ())
+        require(same, "descriptors must be those of the stream")
         buckets = all(block.n_buckets is not None for block in adaptive.params.blocks)
         require(buckets, "named columns need hash buckets")
 
@@ -281,6 +340,8 @@ class NamedStreamModel(NamedStreamEstimator):
         **NamedStreamEstimator.STATE,
         "schedule": Object((RefitSchedule,)),
         "model_map": Maybe(Object((FeatureMap,))),
+        "n_labelled": Int(),
+        "tuned_on": Int(),
         "target_name": Param(),
         "events": TupleOf(Object((DriftEvent,))),
         "detector": Maybe(Object((Adwin,))),
@@ -288,9 +349,12 @@ class NamedStreamModel(NamedStreamEstimator):
     _ATTRIBUTES = (
         *NamedStreamEstimator._ATTRIBUTES,
         "_schedule",
+        "_n_labelled",
+        "_tuned_on",
         "_detector",
         "_events",
         "_target_name",
+        "_checked",
     )
     _learns = True
     drift_detector: Any = None
@@ -305,6 +369,8 @@ class NamedStreamModel(NamedStreamEstimator):
     def _start(self) -> None:
         super()._start()
         self._schedule = RefitSchedule(self._longest())
+        self._n_labelled = 0  # rows that had a target
+        self._tuned_on = 0  # of them, when the penalty was last chosen
         self._detector: Any = None
         self._events: tuple[DriftEvent, ...] = ()
         self._target_name: str | None = None
@@ -331,13 +397,37 @@ class NamedStreamModel(NamedStreamEstimator):
         """Validate the parameters that decide how statistics become a model, and return them."""
         given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate)
         if self._checked is None or self._checked[0] != given:
-            check_n_pca(self.n_pca)
-            penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio)
-            if self.calibrate is not None:
-                as_choice(self.calibrate, ("quantile",), name="calibrate")
-            params = ModelParams(self.n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
-            self._checked = given, params
+            self._checked = given, self._validated_params()
         return self._checked[1]
+
+    def _validated_params(self) -> ModelParams:
+        grouped = self.descriptors is not None
+        n_pca = self.n_pca
+        if grouped:
+            n_pca = n_pca_of_each(n_pca, tuple(self._reader.keys.ranges() or ()))
+        else:
+            check_n_pca(n_pca)
+        penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
+        if self.calibrate is not None:
+            as_choice(self.calibrate, ("quantile",), name="calibrate")
+        return ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+
+    @property
+    def descriptor_weights_(self) -> dict[str, float]:
+        """With ``penalty="group_lasso"``: the weight of each kernel, zero for one left out."""
+        model = self._schedule.model
+        if model is None or model.scales is None:
+            raise AttributeError("descriptor_weights_ needs penalty='group_lasso' and alpha > 0")
+        return dict(zip(self.descriptors, model.scales.tolist(), strict=True))
+
+    @property
+    def descriptor_path_(self) -> dict[str, float]:
+        """The largest alpha of a group lasso at which each descriptor is in, strongest first."""
+        if self.descriptors is None:
+            raise AttributeError("descriptor_path_ needs descriptors, got None")
+        entries = descriptor_entries(self._reading, self._model_params()).tolist()
+        pairs = zip(self.descriptors, entries, strict=True)
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
     def _longest(self) -> int:
         return 1024 if self.drift_detector is None else _WATCHED_STEP
@@ -385,9 +475,48 @@ class NamedStreamModel(NamedStreamEstimator):
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         self._model_params()
         stream = self._open_stream()
-        known = self._known_targets(stream, (target,))
+        self._known_targets(stream, (target,))
         if weight > 0.0:
-            self._add_known(stream, known, row, target, weight)
+            self._learn_row(stream, row, target, weight)
+
+    def observe_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Learn from one row without a target: what inputs are like, and what varies in them.
+
+        The map and the principal components learn from such rows, the regression does not. An
+        addition of this library: river knows no rows without targets.
+
+        Parameters
+        ----------
+        x
+            Features by name, finite and non-negative; a missing key is a zero.
+        w
+            Weight: two equals a repeated row, zero no row.
+        """
+        row = self._reader.read(x).without_zeros()
+        weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
+        self._model_params()
+        stream = self._open_stream()
+        if weight > 0.0:
+            self._learn_row(stream, row, None, weight)
+
+    def observe_many(self, X: Any, w: Any = 1.0) -> None:
+        """Learn from the rows of a frame without targets, as if they came one by one.
+
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow frame without missing values.
+        w
+            One weight for all rows, or a series of them.
+        """
+        rows = frame_rows(into_frame(X), self._reader.keys)
+        weights = _checked_weights(w, len(rows))
+        self._model_params()
+        stream = self._open_stream()
+        with deferred_warnings():
+            for row, weight in zip(rows, weights.tolist(), strict=True):
+                if weight > 0.0:
+                    self._learn_row(stream, row, None, weight)
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn from the rows of a frame, as if they came one by one.
@@ -401,7 +530,7 @@ class NamedStreamModel(NamedStreamEstimator):
         w
             One weight for all rows, or a series of them.
         """
-        rows, series = frame_rows(into_frame(X)), into_series(y)
+        rows, series = frame_rows(into_frame(X), self._reader.keys), into_series(y)
         targets = [self._checked_target(target) for target in series.to_list()]
         if len(targets) != len(rows):
             raise ValueError(
@@ -412,20 +541,29 @@ class NamedStreamModel(NamedStreamEstimator):
         stream = self._open_stream()
         self._known_targets(stream, targets)
         self._target_name = series.name
-        for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
-            if weight > 0.0:
-                known = self._known_targets(stream, (target,))
-                self._add_known(stream, known, row, target, weight)
+        # A warning that is made an error comes after the last row, so that it costs none.
+        with deferred_warnings():
+            for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
+                if weight > 0.0:
+                    self._learn_row(stream, row, target, weight)
 
-    def _add_known(self, stream: Stream, known: Any, row: Row, target: Any, weight: float) -> None:
+    def _learn_row(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
+        """Learn a row with its target, or without one where that is None."""
+        if target is None:
+            self._add(stream, row, None, weight)
+            return
         before, n_before = stream.targets, stream.n_rows
-        stream.targets = known
+        stream.targets = self._known_targets(stream, (target,))
+        self._n_labelled += 1
+        if self._schedule.model is None:
+            self._due = stream.n_rows + 1  # the first target makes the first model
         try:
             self._add(stream, row, self._as_target(target), weight)
         except BaseException:
             stream = stream if self._stream is None else self._stream
             if stream.n_rows == n_before:  # the row has not been learnt
                 stream.targets = before
+                self._n_labelled -= 1
             raise
 
     def _next_position(self, stream: Stream) -> int:
@@ -454,15 +592,16 @@ class NamedStreamModel(NamedStreamEstimator):
                 if alarm is not None:
                     stream.reestimate()
                     events = (*events, DriftEvent(alarm, n_rows, self.drift_memory))
-                if schedule.model is None:
+                if schedule.model is None and self._n_labelled:
                     schedule.refit(stream, self._model_params())
+                    self._tuned_on = self._n_labelled
             except BaseException:
                 if before is not None:
                     self._stream = stream = before
                 stream.drop_last()
                 raise
-            self._stream, self._schedule = stream, schedule
-            self._detector, self._events = detector, events
+            self._stream, self._detector, self._events = stream, detector, events
+            self._schedule = schedule
             if alarm is not None:
                 _log.info("change found: %s", events[-1])
             if schedule.fitted_at < n_rows:
@@ -470,9 +609,17 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _solve(self, stream: Stream) -> None:
         with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
-            schedule = self._schedule.copy()
+            self._refit(stream, self._schedule.copy())
+
+    def _refit(self, stream: Stream, schedule: RefitSchedule) -> None:
+        """Solve the model again, with a penalty chosen anew where targets have doubled."""
+        if self._n_labelled >= 2 * self._tuned_on:
+            schedule.retune_next()
+        if self._n_labelled:
             schedule.refit(stream, self._model_params())
             self._schedule = schedule
+            if schedule.tuned_at == schedule.fitted_at:
+                self._tuned_on = self._n_labelled
 
     def _watched(self, stream: Stream) -> tuple[Any, int | None]:
         """Return the detector after the latest errors, and the row of its first alarm, or None."""
@@ -484,27 +631,59 @@ class NamedStreamModel(NamedStreamEstimator):
         pending, start = stream.buffer.pending, self._schedule.fitted_at
         assert pending is not None
         latest = pending.part(max(start, pending.start), pending.stop)
-        errors = self._errors(model, latest, stream.pending_features(latest.start))
-        alarm = first_alarm(detector, errors)
-        return detector, None if alarm is None else latest.start + alarm
+        assert latest.targets is not None
+        places = np.flatnonzero(has_target(latest.targets, latest.stop - latest.start))
+        features = stream.pending_features(latest.start)[places]
+        alarm = first_alarm(detector, self._errors(model, latest.targets[places], features))
+        return detector, None if alarm is None else latest.start + int(places[alarm - 1]) + 1
 
-    def _errors(self, model: FittedModel, block: Block, features: Floats) -> NDArray[np.bool_]:
+    def _errors(
+        self, model: FittedModel, targets: NDArray[Any], features: Floats
+    ) -> NDArray[np.bool_]:
         raise NotImplementedError
 
     def _merge_stream(self, other: Self) -> None:
         assert other._stream is not None
         theirs, mine = other._stream, self._open_stream()
         if mine.n_rows == 0:
+            self._take_over(other, mine)
+        elif theirs.buffer.position == 0 and theirs.n_rows:
+            self._check_merge(mine, theirs)
+            if theirs.is_planned and not mine.is_planned:
+                mine.merge(theirs.new_shard(theirs.reading().feature_map))
+            self._hand_over(mine, theirs.buffer.pending)
+        elif mine.buffer.position == 0 and theirs.n_rows:
+            self._check_merge(mine, theirs)
+            pending = mine.buffer.pending
+            self._take_over(other, self._new_stream())
+            assert self._stream is not None
+            self._hand_over(self._stream, pending)
+        else:
             self._stream = mine.merge(theirs)
-            self._schedule = other._schedule.copy()
-            self._detector, self._events = copy.deepcopy(other._detector), other._events
-            return
-        self._stream = mine.merge(theirs)
-        if theirs.n_rows:
-            schedule = self._schedule.copy()
-            schedule.retune_next()
-            schedule.refit(self._stream, self._model_params())
-            self._schedule = schedule
+            self._n_labelled += other._n_labelled
+            if theirs.n_rows:
+                schedule = self._schedule.copy()
+                schedule.retune_next()
+                self._refit(self._stream, schedule)
+
+    def _take_over(self, other: Self, empty: Stream) -> None:
+        """Go on where another estimator is."""
+        assert other._stream is not None
+        self._stream = empty.merge(other._stream)
+        self._schedule = other._schedule.copy()
+        self._n_labelled, self._tuned_on = other._n_labelled, other._tuned_on
+        self._detector, self._events = copy.deepcopy(other._detector), other._events
+
+    @staticmethod
+    def _check_merge(mine: Stream, theirs: Stream) -> None:
+        """Refuse streams that do not fit; neither changes."""
+        mine.copy().merge(theirs)
+
+    def _hand_over(self, stream: Stream, pending: Block | None) -> None:
+        """Learn rows that were pending elsewhere, as if they came one by one now."""
+        assert pending is not None
+        for row, target, weight in single_rows(pending):
+            self._learn_row(stream, row, target, weight)
 
     def _scores_one(self, model: FittedModel, x: dict[Hashable, Any]) -> NDArray[np.float64]:
         assert model.feature_map is not None
@@ -512,7 +691,7 @@ class NamedStreamModel(NamedStreamEstimator):
         return self._shifted(model, model.scores_of_row(features))
 
     def _scores_many(self, model: FittedModel, frame: Any) -> list[NDArray[np.float64]]:
-        rows = frame_rows(frame)
+        rows = frame_rows(frame, self._reader.keys)
         if not rows:
             return []
         assert model.feature_map is not None
@@ -536,6 +715,8 @@ class NamedStreamModel(NamedStreamEstimator):
             **super().get_state(),
             "schedule": self._schedule,
             "model_map": self._model_map(),
+            "n_labelled": self._n_labelled,
+            "tuned_on": self._tuned_on,
             "target_name": self._target_name,
             "events": self._events,
             "detector": self._detector,
@@ -562,6 +743,7 @@ class NamedStreamModel(NamedStreamEstimator):
             raise ValueError(f"drift_detector must be a text or None, got {detector!r}")
         estimator = super().from_state(state)
         estimator._schedule = state["schedule"]
+        estimator._n_labelled, estimator._tuned_on = state["n_labelled"], state["tuned_on"]
         estimator._target_name = state["target_name"]
         estimator._events, estimator._detector = state["events"], state["detector"]
         model = estimator._schedule.model
@@ -576,7 +758,10 @@ class NamedStreamModel(NamedStreamEstimator):
         require(schedule.longest == self._longest(), "solutions at other positions")
         n_rows = 0 if stream is None else stream.n_rows
         require(schedule.fitted_at <= n_rows, "a model of rows that were not seen")
-        require((schedule.model is None) == (n_rows == 0), "a model from the first row on")
+        require(self._n_labelled <= n_rows, "more targets than rows")
+        require(self._tuned_on <= self._n_labelled, "tuned on targets that were not seen")
+        has_model = schedule.model is not None
+        require(has_model == (self._n_labelled > 0), "a model from the first target on")
         watched = self.drift_detector is not None and stream is not None
         require((self._detector is not None) == watched, "a detector must be at work, or none")
         model = schedule.model
@@ -593,6 +778,30 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _check_model(self, model: FittedModel, stream: Stream) -> None:
         """Require outputs for the targets of the stream."""
+
+
+def _number_of_buckets(given: Any, n_components: Any, basis: Any) -> int:
+    as_choice(basis, tuple(BASES), name="basis")
+    as_positive_int(n_components, name="n_components")  # rows have no fixed number of columns
+    if given == "auto":
+        if BASES[basis].sizes_itself:
+            return int(n_components)
+        # Four buckets a phase: folding adds a tenth to the error of the random features.
+        return int(next_fast_len(max(_FEWEST_BUCKETS, 2 * n_components), real=True))
+    return as_positive_int(given, name="n_buckets")
+
+
+def single_rows(block: Block) -> Iterator[tuple[Row, Any, float]]:
+    """Yield the rows of a block of named rows, each with its target and weight."""
+    assert isinstance(block.rows, sparse.csr_array)
+    assert block.targets is not None
+    given, ends = has_target(block.targets, block.rows.shape[0]), block.rows.indptr
+    labels = block.targets if block.targets.dtype.names is None else block.targets["label"]
+    for place, target in enumerate(labels.reshape(-1).tolist()):
+        own = slice(ends[place], ends[place + 1])
+        columns = block.rows.indices[own].astype(np.int64)
+        weight = 1.0 if block.weights is None else float(block.weights[place])
+        yield Row(columns, block.rows.data[own].copy()), target if given[place] else None, weight
 
 
 def _checked_weights(w: Any, n_rows: int) -> NDArray[np.float64]:

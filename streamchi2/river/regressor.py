@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     n_components
         Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows, with
         landmarks up to eight times that for the first 2D.
+    descriptors
+        As in :class:`ExpChi2Classifier`.
     alpha
         Penalty, or how it is chosen, again whenever rows have doubled: "auto" by leave-one-out
         while rows are fewer than features, then by generalised cross-validation bounded below by
@@ -47,6 +49,8 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     ----------
     alpha_
         The penalty in force.
+    descriptor_weights_, descriptor_path_
+        As in :class:`ExpChi2Classifier`.
     k_, beta_, transports_, n_samples_seen_
         As in :class:`ExpChi2Sampler`.
 
@@ -63,25 +67,26 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     >>> stream = [(x, np.sin(8 * x[0]) + x[1]) for x in rows]
     >>> model = ExpChi2Regressor(n_components=256, seed=0)
     >>> evaluate.progressive_val_score(stream, model, metrics.R2())
-    R2: 0.760474
+    R2: 0.821569
     """
 
     _targets_kind = NumericTargets
 
     def __init__(
         self,
-        n_components: int = 1024,
+        n_components: Any = 1024,
+        descriptors: Mapping[str, Any] | None = None,
         alpha: float | str = "auto",
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
-        n_pca: float | None = None,
-        beta: float | str = "auto",
-        dof: float = 2.0,
-        series: str = "direct",
-        n_terms: int | str = "auto",
-        basis: str = "subspace",
+        n_pca: Any = None,
+        beta: Any = "auto",
+        dof: Any = 2.0,
+        series: Any = "direct",
+        n_terms: Any = "auto",
+        basis: Any = "subspace",
         landmarks: Any = None,
-        n_buckets: int | str = "auto",
+        n_buckets: Any = "auto",
         normalize: str | None = None,
         adapt: bool = True,
         half_life: float | None = None,
@@ -89,6 +94,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         seed: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.descriptors = descriptors
         self.alpha = alpha
         self.penalty = penalty
         self.l1_ratio = l1_ratio
@@ -113,6 +119,9 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         yield {"n_components": 300, "alpha": 0.1, "half_life": 99.0, "seed": 1}
         yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
         yield {"n_components": 40, "basis": "landmarks", "half_life": 99.0}
+        yield {"n_components": 64, "basis": "additive"}
+        yield {"n_components": 32, "penalty": "lasso", "alpha": 0.1, "n_pca": 0.9}
+        yield {"n_components": 48, "descriptors": {"text": "", "numbers": [0, 1, 2]}, "n_pca": 9}
 
     def _no_targets(self) -> NumericTargets:
         return NumericTargets(1, flat=True)

@@ -36,7 +36,7 @@ class RowFeatures:
     def of(self, feature_map: FeatureMap, row: Row) -> Floats:
         """Return the features of a row, shape (D,), not to be written to."""
         known = self._known
-        if known is not None and known.feature_map is not feature_map:
+        if known is not None and not _same_map(known.feature_map, feature_map):
             known = None
         if known is not None and _same(known.row, row):
             return known.features
@@ -65,8 +65,9 @@ def _places(feature_map: FeatureMap, row: Row) -> Any:
         columns = row.columns
         if feature_map.columns is not None:
             read = feature_map.columns[number]
-            own = (columns >= read[0]) & (columns <= read[-1])
-            columns = columns[own] - read[0]
+            assert isinstance(read, range)  # as all descriptors of named rows have it
+            own = slice(*columns.searchsorted((read.start, read.stop)).tolist())
+            columns = columns[own] - read.start
         places.append((own, *block.buckets.assign(columns, block.series.n_terms)))
     return tuple(places)
 
@@ -81,6 +82,14 @@ def features_of(feature_map: FeatureMap, rows: list[Row]) -> Floats:
         return feature_map.transform(as_matrix(rows))
     one = RowFeatures()
     return np.array([one.of(feature_map, row) for row in rows])
+
+
+def _same_map(left: FeatureMap, right: FeatureMap) -> bool:
+    # A map is put together whenever it is read; its blocks stay the same objects.
+    return left is right or (
+        len(left.blocks) == len(right.blocks)
+        and all(mine is theirs for mine, theirs in zip(left.blocks, right.blocks, strict=True))
+    )
 
 
 def _same(left: Row, right: Row) -> bool:

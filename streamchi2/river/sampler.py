@@ -14,6 +14,7 @@ from streamchi2.feature_map import FeatureMap
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.row_features import features_of
+from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.statistics.row_buffer import Row
 from streamchi2.validation import Floats
 
@@ -64,6 +65,9 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         Rows after which the memory of inputs has faded by half; None remembers everything.
     dtype
         Of the work: "float32" or "float64".
+    prefix
+        With which the names of the features begin. In a union of several samplers each needs its
+        own, or features of the same name replace each other.
     seed
         Chooses the frequencies. Shards that are to be merged need the same one.
 
@@ -106,6 +110,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         adapt: bool = True,
         half_life: float | None = None,
         dtype: str = "float32",
+        prefix: str = "chi2_",
         seed: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -120,6 +125,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         self.adapt = adapt
         self.half_life = half_life
         self.dtype = dtype
+        self.prefix = prefix
         self.seed = seed
         self._start()
 
@@ -129,6 +135,8 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         yield {"n_components": 33, "beta": 0.5, "half_life": 99.0, "dof": 1.0, "seed": 1}
         yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_buckets": 128}
         yield {"n_components": 20, "basis": "landmarks", "n_buckets": 128}
+        yield {"n_components": 64, "basis": "additive", "prefix": "share of "}
+        yield {"n_components": 1, "basis": "landmarks", "landmarks": [{"x": 1.0, 0: 0.5}]}
 
     def learn_one(self, x: dict[Hashable, Any]) -> None:
         """Let the map learn from one row.
@@ -138,6 +146,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         x
             Features by name, finite and non-negative.
         """
+        self._checked_prefix()
         row = self._reader.read(x).without_zeros()
         self._add(self._open_stream(), row, None, 1.0)
 
@@ -149,28 +158,37 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         X
             A pandas, polars or pyarrow frame without missing values.
         """
-        rows = frame_rows(into_frame(X))
+        self._checked_prefix()
+        rows = frame_rows(into_frame(X), self._reader.keys)
         stream = self._open_stream()
-        for row in rows:
-            self._add(stream, row, None, 1.0)
+        with deferred_warnings():  # one that is made an error comes after the last row
+            for row in rows:
+                self._add(stream, row, None, 1.0)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return D features named "chi2_0", "chi2_1", ...; nothing is learnt.
 
         Before anything has been learnt the row itself stands for the stream.
         """
+        prefix = self._checked_prefix()
         row = self._reader.read(x)
         features = self._row_features.of(self._map_for(row), row)
-        return dict(zip(feature_names(features.size), features.tolist(), strict=True))
+        return dict(zip(feature_names(features.size, prefix), features.tolist(), strict=True))
 
     def transform_many(self, X: Any) -> Any:
         """Return the features of a frame's rows, in a frame of the same kind and index."""
-        frame = into_frame(X)
-        rows = frame_rows(frame)
+        prefix, frame = self._checked_prefix(), into_frame(X)
+        rows = frame_rows(frame, self._reader.keys)
         features: Floats = np.empty((0, self.n_components))
         if rows:
             features = features_of(self._map_for(rows[0]), rows)
-        return to_native_frame(features, columns=feature_names(features.shape[1]), like=frame)
+        names = feature_names(features.shape[1], prefix)
+        return to_native_frame(features, columns=names, like=frame)
+
+    def _checked_prefix(self) -> str:
+        if not isinstance(self.prefix, str):
+            raise TypeError(f"prefix must be text, got {self.prefix!r}")
+        return self.prefix
 
     def _map_for(self, row: Row) -> FeatureMap:
         if self._stream is not None:
@@ -181,10 +199,10 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
 
 
 @lru_cache(maxsize=16)
-def feature_names(n_components: int) -> tuple[str, ...]:
+def feature_names(n_components: int, prefix: str) -> tuple[str, ...]:
     """Return the names of the features, the same from one row and from many.
 
-    >>> feature_names(2)
+    >>> feature_names(2, "chi2_")
     ('chi2_0', 'chi2_1')
     """
-    return tuple(f"chi2_{i}" for i in range(n_components))
+    return tuple(f"{prefix}{i}" for i in range(n_components))

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from river import base
 
+from streamchi2.refit import RefitSchedule
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.state import Archive, Maybe, Object
+from streamchi2.stream import Stream
 
 Rows = list[dict[Any, float]]
 
@@ -34,26 +37,18 @@ def learnt(model: base.Estimator, rows: Rows, targets: list[Any] | None = None) 
     return model
 
 
-def state_of(model: Any) -> tuple[Any, ...]:
-    """Everything that decides what a model says next, for comparisons bit for bit."""
-    stream = model._stream
-    if isinstance(model, ExpChi2Sampler):
-        return stream.recipe, stream.n_rows, stream.adaptive.histogram, stream.adaptive.transports
-    linear = stream.model.linear
-    return (
-        stream.recipe,
-        stream.n_rows,
-        stream.adaptive.histogram,
-        stream.adaptive.transports,
-        linear.coef.tobytes(),
-        linear.intercept.tobytes(),
-        stream.model.labels,
-        stream.model.inverse_temperature,
-        linear.alpha,
-        stream.tracker.tracker.labelled,
-        getattr(model, "drift_events_", None),
-    )
+def state_of(model: Any) -> Any:
+    """Return everything that decides what a model says next, for comparisons bit for bit."""
+    archive = Archive()
+    state = [Maybe(Object((Stream,))).dump(model._stream, archive)]
+    if hasattr(model, "_schedule"):
+        state.append(Object((RefitSchedule,)).dump(model._schedule, archive))
+        state.append(model.drift_events_)
+    return state, [(array.dtype, array.shape, array.tobytes()) for array in archive.arrays]
 
+
+# A key may belong to two descriptors, or to none.
+DESCRIPTORS = {"few": ["colour 1", "colour 0"], "all": "colour "}
 
 MODELS = {
     "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3),
@@ -69,5 +64,14 @@ MODELS = {
         150, basis="landmarks", half_life=130.0, seed=3
     ),
     "subspace classifier": lambda: ExpChi2Classifier(150, basis="subspace", seed=3),
+    "additive classifier": lambda: ExpChi2Classifier(64, basis="additive", seed=3),
+    "classifier of components": lambda: ExpChi2Classifier(96, n_pca=5, seed=3),
+    "lasso regressor": lambda: ExpChi2Regressor(64, penalty="lasso", alpha=0.02, seed=3),
+    "descriptor classifier": lambda: ExpChi2Classifier(
+        90, descriptors=DESCRIPTORS, basis={"few": "additive", "all": "orthogonal"}, seed=3
+    ),
+    "group lasso regressor": lambda: ExpChi2Regressor(
+        64, descriptors=DESCRIPTORS, penalty="group_lasso", alpha=0.5, seed=3
+    ),
     "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
 }

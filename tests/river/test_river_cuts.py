@@ -1,4 +1,4 @@
-"""The cut law through river: one by one, in frames of any size, after a pickle, in scikit-learn."""
+"""The cut law through river: one by one, in frames of any size, after a pickle."""
 
 import copy
 import pickle
@@ -9,9 +9,9 @@ import pytest
 from named_streams import MODELS, histograms, learnt, state_of
 from scipy import sparse
 
-from streamchi2.estimators.classifier import ExpChi2Classifier as MatrixClassifier
-from streamchi2.river import ExpChi2Classifier, ExpChi2Sampler
-from streamchi2.river.dict_rows import DictReader, as_matrix
+from streamchi2.river import ExpChi2Classifier
+from streamchi2.river.dict_rows import DictReader
+from streamchi2.statistics.row_buffer import as_matrix
 
 ROWS, LABELS, NUMBERS = histograms(460)
 
@@ -62,40 +62,6 @@ def test_between_two_refreshes_the_last_model_answers():
     assert model.predict_proba_one(ROWS[300]) == before
     learnt(model, ROWS[105:112], LABELS[105:112])  # positions below 128 go in steps of eight
     assert model.predict_proba_one(ROWS[300]) != before
-
-
-@pytest.mark.parametrize("n_components", [128, 600])
-@pytest.mark.parametrize("half_life", [None, 200.0])
-def test_the_estimator_on_matrices_says_the_same(n_components, half_life):
-    # 320 is a position at which river's model is solved; the other is solved when asked.
-    drawn = int(np.random.RandomState(7).randint(np.iinfo(np.int32).max))
-    words = {"n_components": n_components, "alpha": 0.05, "half_life": half_life, "n_buckets": 512}
-    model = learnt(ExpChi2Classifier(seed=drawn, **words), ROWS[:320], LABELS)
-    reader = DictReader()
-    matrix = as_matrix([reader.read(row).without_zeros() for row in ROWS])
-    matrices = MatrixClassifier(random_state=7, **words).fit(matrix[:320], LABELS[:320])
-    theirs = matrices.predict_proba(matrix[320:])
-    assert model._stream.recipe == matrices._recipe
-    ours = model._stream.model.linear
-    # float32 products, centred in one and not in the other, cost 1e-7 of scores over alpha.
-    features = matrices._recipe.transform(matrix[320:]).astype(float)
-    np.testing.assert_allclose(
-        features @ ours.coef + ours.intercept, matrices.decision_function(matrix[320:]), atol=2e-4
-    )
-    guesses = [model.predict_one(row) for row in ROWS[320:]]
-    assert guesses == matrices.classes_[theirs.argmax(axis=1)].tolist()
-
-
-def test_the_row_featurised_last_is_remembered_by_value(monkeypatch):
-    sampler = learnt(ExpChi2Sampler(32, seed=0), ROWS[:70])
-    row = dict(ROWS[80])
-    first = sampler.transform_one(row)
-    calls = []
-    monkeypatch.setattr("streamchi2.feature_map.FeatureMap.transform_row", calls.append)
-    assert sampler.transform_one(dict(reversed(row.items()))) == first
-    row["colour 0"] += 1.0
-    with pytest.raises(TypeError):
-        sampler.transform_one(row)  # another row: the stand-in is called with its values
 
 
 def test_named_rows_are_one_matrix():

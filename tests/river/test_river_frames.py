@@ -113,7 +113,7 @@ def test_bad_values_are_refused_by_row_and_column(backend, value, match):
     model = ExpChi2Classifier(64, seed=0)
     with pytest.raises(ValueError, match=match):
         model.learn_many(frame, as_series(backend, [0, 1, 0]))
-    assert model.n_rows_ == 0
+    assert model.n_samples_seen_ == 0
 
 
 def test_text_and_wrong_lengths_are_refused(backend):
@@ -139,7 +139,7 @@ def test_an_empty_frame_changes_nothing():
     model = ExpChi2Classifier(64, seed=0)
     empty = pd.DataFrame({"a": np.empty(0)})
     model.learn_many(empty, pd.Series([], dtype=object))
-    assert model.n_rows_ == 0
+    assert model.n_samples_seen_ == 0
     learnt(model, ROWS[:5], LABELS)
     assert model.predict_many(empty).empty
     assert ExpChi2Sampler(16).transform_many(empty).shape == (0, 16)

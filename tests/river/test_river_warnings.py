@@ -42,6 +42,6 @@ def test_a_warning_that_is_made_an_error_costs_no_row(kind):
     assert learn_one_by_one(single, targets) == 1  # once in the life of a stream
     with pytest.raises(PrecisionWarning, match="at row 1024"):
         framed.learn_many(FRAME, *([] if targets is None else [targets]))
-    assert single.n_rows_ == framed.n_rows_ == N
+    assert single.n_samples_seen_ == framed.n_samples_seen_ == N
     assert dumped(single) == dumped(silent)
     loaded(dumped(framed))  # refused where what is absorbed and the queue disagree

@@ -31,7 +31,7 @@ def test_a_detector_shortens_memory_and_says_so(caplog):
     event = watching.drift_events_[0]
     assert 900 < event.found_at <= event.acted_at < 1100
     assert event.memory == 0.1
-    assert f"change at row {event.found_at}" in caplog.text
+    assert f"found_at={event.found_at}" in caplog.text
     assert plain.drift_events_ == ()
 
 
@@ -41,8 +41,8 @@ def test_half_life_follows_without_a_detector():
 
 @pytest.mark.parametrize("n_components", [64, 1500])  # from moments; from the rows themselves
 def test_what_a_detector_does_depends_on_no_cut(n_components):
-    words = {"n_components": n_components, "seed": 0, "drift_detector": drift.PageHinkley()}
-    one, many = ExpChi2Classifier(**words), ExpChi2Classifier(**words)
+    params = {"n_components": n_components, "seed": 0, "drift_detector": drift.PageHinkley()}
+    one, many = ExpChi2Classifier(**params), ExpChi2Classifier(**params)
     for row, label in zip(ROWS[:1300], SWAPPED, strict=False):
         one.learn_one(row, label)
     for start in range(0, 1300, 325):
@@ -50,4 +50,4 @@ def test_what_a_detector_does_depends_on_no_cut(n_components):
         many.learn_many(pd.DataFrame(ROWS[start:stop]), pd.Series(SWAPPED[start:stop]))
     assert one.drift_events_
     assert state_of(one) == state_of(many)
-    assert words["drift_detector"].drift_detected is False  # the user's own is only a pattern
+    assert params["drift_detector"].drift_detected is False  # the user's own is only a pattern

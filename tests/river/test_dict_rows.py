@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from named_streams import histograms, learnt
 from river.preprocessing import MinMaxScaler
 
-from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, dict_rows
-from streamchi2.river.dict_rows import DictReader, column_of_key
+from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.river.dict_rows import DictReader
+from streamchi2.river.key_columns import _column_of_text, column_of_key
 
 ROWS, LABELS, NUMBERS = histograms(200)
 
@@ -245,7 +246,7 @@ def test_bad_rows_are_refused_by_key_and_leave_no_trace(row, error, match):
     for call in (sampler.learn_one, sampler.transform_one):
         with pytest.raises(error, match=match):
             call(row)
-    assert sampler.n_rows_ == 0
+    assert sampler.n_samples_seen_ == 0
 
 
 BAD_CALLS = [
@@ -263,10 +264,10 @@ BAD_CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "words", "call", "match"), BAD_CALLS)
-def test_bad_targets_weights_and_words_are_refused(cls, words, call, match):
-    model = cls(**{"n_components": 32, "seed": 0, **words})
-    if not words:
+@pytest.mark.parametrize(("cls", "params", "call", "match"), BAD_CALLS)
+def test_bad_targets_weights_and_words_are_refused(cls, params, call, match):
+    model = cls(**{"n_components": 32, "seed": 0, **params})
+    if not params:
         learnt(model, ROWS[:5], LABELS if cls is ExpChi2Classifier else NUMBERS)
     before = pickle.dumps(model)
     with pytest.raises((TypeError, ValueError), match=match):
@@ -280,7 +281,7 @@ def test_a_weight_of_zero_is_no_row_and_weights_count():
         model.learn_one(row, number, w=3.0)
         model.learn_one(row, 1e6, w=0.0)
         plain.learn_one(row, number)
-    assert model.n_rows_ == 100
+    assert model.n_samples_seen_ == 100
     # Three times the weight is a third of the penalty.
     thirds = learnt(ExpChi2Regressor(64, seed=0, alpha=1e-3 / 3), ROWS[:100], NUMBERS)
     assert model.predict_one(ROWS[150]) == pytest.approx(thirds.predict_one(ROWS[150]), rel=1e-4)
@@ -295,4 +296,4 @@ def test_memory_stays_constant_while_the_vocabulary_grows():
         if position % 2048 == 2047:
             sizes.append(model._raw_memory_usage)
     assert sizes[-1] <= sizes[0] * 1.02
-    assert dict_rows._column_of_text.cache_info().maxsize == 2**16
+    assert _column_of_text.cache_info().maxsize == 2**16

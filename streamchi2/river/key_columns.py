@@ -1,0 +1,204 @@
+"""Columns of keys: one of 2^62 for each, or one in every descriptor that reads the key.
+
+The column is a digest of the key's name, equal in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from functools import lru_cache
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.bases.hash_buckets import column_of_name
+
+_BITS, _BITS_OF_DESCRIPTOR = 62, 56
+MOST_DESCRIPTORS = 2 ** (_BITS - _BITS_OF_DESCRIPTOR)
+
+
+class KeyColumns:
+    """Which columns keys have.
+
+    Without descriptors a key has one column of 2^62. Descriptor number g has the columns from
+    :math:`2^{56} g` to :math:`2^{56} (g + 1)`; a key has one in each descriptor that reads it, and
+    none where no descriptor does.
+
+    Law: the columns of a key depend on the key and the descriptors alone, and keys that are equal
+    in a dict have the same.
+
+    Parameters
+    ----------
+    descriptors
+        For each name a list of keys, a prefix of keys that are text, or a callable that says of a
+        key whether it belongs. Checked when they are first used.
+
+    Examples
+    --------
+    >>> keys = KeyColumns({"colour": "colour ", "red": ["colour red"]})
+    >>> columns, order = keys.assign(["size", "colour red", "colour blue"])
+    >>> (columns >> 56).tolist(), sorted(order.tolist())
+    ([0, 0, 1], [1, 1, 2])
+    """
+
+    def __init__(self, descriptors: Mapping[str, Any] | None = None) -> None:
+        self._descriptors = descriptors
+        self._tests: list[Callable[[Hashable], bool]] | None = None
+
+    def ranges(self) -> dict[str, range] | None:
+        """Return the columns of each descriptor; None without descriptors."""
+        if self._descriptors is None:
+            return None
+        self._checked()
+        size = 2**_BITS_OF_DESCRIPTOR
+        return {
+            name: range(place * size, (place + 1) * size)
+            for place, name in enumerate(self._descriptors)
+        }
+
+    def assign(self, keys: Collection[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return the columns in ascending order, and for each the place of its key."""
+        columns = _columns_of_keys(keys)
+        order = columns.argsort()
+        if self._descriptors is None:
+            return columns[order], order
+        columns >>= _BITS - _BITS_OF_DESCRIPTOR
+        columns, listed = columns[order], list(keys)
+        found, places = [], []
+        for number, belongs in enumerate(self._checked()):
+            flags = (belongs(listed[place]) for place in order.tolist())
+            chosen = np.fromiter(flags, np.bool_, order.size)
+            found.append(columns[chosen] + (number << _BITS_OF_DESCRIPTOR))
+            places.append(order[chosen])
+        return np.concatenate(found), np.concatenate(places)
+
+    def _checked(self) -> list[Callable[[Hashable], bool]]:
+        """Return a test for each descriptor, or refuse."""
+        if self._tests is None:
+            self._tests = _tests(self._descriptors)
+        return self._tests
+
+    def __getstate__(self) -> dict[str, Any]:
+        return KeyColumns(self._descriptors).__dict__  # the tests follow from them
+
+
+def _tests(descriptors: Any) -> list[Callable[[Hashable], bool]]:
+    if not isinstance(descriptors, Mapping):
+        raise TypeError(
+            f"descriptors must map names to keys, a prefix or a callable, got {descriptors!r}"
+        )
+    if not 1 <= len(descriptors) <= MOST_DESCRIPTORS:
+        raise ValueError(
+            f"descriptors must be from 1 to {MOST_DESCRIPTORS}, got {len(descriptors)}"
+        )
+    tests = []
+    for name, given in descriptors.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"descriptors must have text for names, got {name!r}")
+        tests.append(_test(given, f"descriptors[{name!r}]"))
+    return tests
+
+
+def _test(given: Any, place: str) -> Callable[[Hashable], bool]:
+    if isinstance(given, str):
+        return lambda key: isinstance(key, str) and key.startswith(given)
+    if callable(given):
+        return lambda key: _answer(given, key, place)
+    if not isinstance(given, list | tuple):
+        raise TypeError(f"{place} must be a list of keys, a prefix or a callable, got {given!r}")
+    if not given:
+        raise ValueError(f"{place} must hold at least one key, got {given!r}")
+    known = frozenset(map(column_of_key, given))
+    return lambda key: column_of_key(key) in known
+
+
+def _answer(belongs: Callable[[Hashable], Any], key: Hashable, place: str) -> bool:
+    answer = belongs(key)
+    if not isinstance(answer, bool | np.bool_):
+        raise TypeError(f"{place} must return True or False, got {answer!r} for key {key!r}")
+    return bool(answer)
+
+
+def column_of_key(key: Hashable) -> int:
+    """Return the column of a key: that of its name, or of its value if it is no name.
+
+    Keys that are equal in a dict have the same column whatever their types: 1, 1.0, True and
+    ``np.int64(1)``, alone or in tuples, and the members of string and integer enums. 1 and "1" have
+    not. Refused are keys whose text may differ from process to process, NaN, which equals no key,
+    and text that UTF-8 cannot encode.
+
+    >>> column_of_key((1, "a")) == column_of_key((np.int64(1), "a"))
+    True
+    >>> column_of_key(1) == column_of_key(1.0), column_of_key(1) == column_of_key("1")
+    (True, False)
+    """
+    return _column_of_text(key if type(key) is str else _text_of_key(key))
+
+
+def _columns_of_keys(keys: Collection[Hashable]) -> NDArray[np.int64]:
+    # Plain text, as almost always, needs no Python call of its own: a third of the time.
+    column = _column_of_text if {str}.issuperset(map(type, keys)) else column_of_key
+    return np.fromiter(map(column, keys), np.int64, len(keys))
+
+
+@lru_cache(maxsize=2**16)
+def _column_of_text(text: str) -> int:
+    # By text and not by key: a cache looks up by equality, which need not keep values apart.
+    try:
+        return column_of_name(text)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"keys must be text that UTF-8 can encode, got {text!r}, which has a lone surrogate; "
+            "decode names with errors='replace'"
+        ) from None
+
+
+def _text_of_key(key: Hashable) -> str:
+    """Return a text that is equal for equal keys, and for no others."""
+    value = _plain_value(key)
+    if hash(value) != hash(key):
+        raise TypeError(
+            f"keys must be equal to other keys by their value, got {key!r}, whose type "
+            f"{type(key).__name__} has a hash of its own; use {value!r} instead"
+        )
+    # No name of a feature begins with a null character in practice.
+    return value if isinstance(value, str) else "\0" + _text_of_value(value)
+
+
+def _plain_value(key: Hashable) -> Any:
+    """Return the equal value of Python's own types: str, bytes, int, float, None, or a tuple."""
+    if isinstance(key, np.generic):
+        key = key.item()
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, int):
+        return int.__int__(key)
+    if isinstance(key, float):
+        number = float.__float__(key)
+        if isnan(number):
+            raise ValueError(f"keys must not be NaN, which equals no other key, got {key!r}")
+        return int(number) if number.is_integer() else number
+    if isinstance(key, tuple):
+        return tuple(map(_plain_value, key))
+    if isinstance(key, bytes):
+        return bytes(key)
+    if key is not None:
+        raise TypeError(
+            f"keys must be names, numbers or tuples of them, got {key!r}: the text of a "
+            f"{type(key).__name__} may differ from process to process"
+        )
+    return None
+
+
+def _text_of_value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({','.join(map(_text_of_value, value))},)"
+    if isinstance(value, int):
+        return hex(value)  # str() has a limit of 4300 digits
+    if isinstance(value, float):
+        return value.hex()
+    # Not repr: which characters it escapes depends on the version of Python. With the length in
+    # front no quote need be escaped.
+    return f"{len(value)}'{value}'" if isinstance(value, str) else repr(value)
