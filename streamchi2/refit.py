@@ -38,7 +38,7 @@ class RefitSchedule(Saved):
         "longest": Int(1, 1024),
         "alpha": Maybe(Float(0.0)),
         "inverse_temperature": Float(0.0),
-        "tuned_at": Int(),
+        "tuned_on": Int(),
         "fitted_at": Int(),
         "model": Maybe(Object((FittedModel,))),
     }
@@ -47,7 +47,7 @@ class RefitSchedule(Saved):
         self.longest = longest
         self.alpha: float | None = None  # that a criterion has chosen
         self.inverse_temperature = _USUAL_INVERSE_TEMPERATURE
-        self.tuned_at = 0
+        self.tuned_on = 0  # rows with targets, when penalty and temperature were last chosen
         self.fitted_at = 0
         self.model: FittedModel | None = None
 
@@ -63,14 +63,15 @@ class RefitSchedule(Saved):
 
     def retune_next(self) -> None:
         """Choose penalty and temperature again with the next solution."""
-        self.tuned_at = 0
+        self.tuned_on = 0
 
     def refit(self, stream: Stream, params: ModelParams) -> None:
         """Solve the model from everything that the stream has seen."""
         reading, position = Reading(stream, copy=False), stream.n_rows
         chosen = isinstance(params.penalty.alpha, str)
         unknown = chosen and self.alpha is None
-        due = unknown or position >= 2 * self.tuned_at
+        n_labelled = reading.statistics.n_labelled
+        due = unknown or n_labelled >= 2 * self.tuned_on
         model = fit(reading, params, None if due or not chosen else self.alpha)
         inverse_temperature, shifts = self.inverse_temperature, None
         if due:
@@ -86,7 +87,7 @@ class RefitSchedule(Saved):
         # All that may fail is done: what follows is assignments.
         self.inverse_temperature = inverse_temperature
         self.alpha = model.linear.alpha if chosen else None
-        self.tuned_at = position if due else self.tuned_at
+        self.tuned_on = n_labelled if due else self.tuned_on
         self.fitted_at = position
         self.model = FittedModel(
             model.linear, model.classes, calibrated, model.feature_map, model.scales
@@ -101,7 +102,7 @@ class RefitSchedule(Saved):
     def validate(self) -> None:
         """Require a model from the first row on."""
         require((self.model is None) == (self.fitted_at == 0), "a model from the first row on")
-        require(self.tuned_at <= self.fitted_at, "tuned before it was fitted")
+        require(self.tuned_on <= self.fitted_at, "tuned on rows that were not seen")
 
 
 def _calibration(

@@ -129,7 +129,7 @@ def test_the_state_of_a_provenance_is_plain_arrays_that_give_it_back(found, dige
     provenance = Provenance()
     for number, ((name, start, length), digest) in enumerate(zip(found, digests, strict=False)):
         provenance = provenance.with_range(f"{name}é{number}", start, start + length, digest)
-    state = provenance.state()
+    state = provenance.get_state()
     assert {values.dtype.kind for values in state.values()} <= {"u", "i"}
     twin = Provenance.from_state(state)
     assert twin == provenance == pickle.loads(pickle.dumps(provenance))
@@ -149,7 +149,7 @@ BROKEN = {
 @pytest.mark.parametrize("part", BROKEN)
 @pytest.mark.parametrize("kind", ["values", "dtype", "shape"])
 def test_a_state_that_is_none_is_refused(part, kind):
-    state = Provenance().with_range("a", 0, 3).with_range("b", 2, 4, bytes(range(16))).state()
+    state = Provenance().with_range("a", 0, 3).with_range("b", 2, 4, bytes(range(16))).get_state()
     state[part] = {
         "values": BROKEN[part],
         "dtype": lambda values: values.astype(np.float64),
@@ -160,20 +160,20 @@ def test_a_state_that_is_none_is_refused(part, kind):
 
 
 def test_a_digest_of_rows_that_were_not_absorbed_is_refused():
-    state = Provenance().with_range("a", 2, 4).state()
+    state = Provenance().with_range("a", 2, 4).get_state()
     state["digests"][:] = 1
     with pytest.raises(ValueError, match="digest of 'a' must cover one range from 0"):
         Provenance.from_state(state)
 
 
 def test_a_state_of_other_arrays_is_refused():
-    state = Provenance().with_range("a", 2, 4).state()
+    state = Provenance().with_range("a", 2, 4).get_state()
     with pytest.raises(ValueError, match="arrays of a provenance must be"):
         Provenance.from_state({name: state[name] for name in state if name != "ends"})
 
 
 def test_text_that_is_no_utf_8_is_refused():
-    state = Provenance().with_range("a", 0, 3).state()
+    state = Provenance().with_range("a", 0, 3).get_state()
     state["names"] = np.array([255], np.uint8)
     with pytest.raises(ValueError, match="utf-8"):
         Provenance.from_state(state)
@@ -185,7 +185,7 @@ def test_five_thousand_files_with_long_names_take_less_than_a_megabyte():
         path = f"/data/{'long ' * 90}{number}.parquet"
         provenance = provenance.with_range(file_source_name(path), 0, 10**6, b"x" * 16)
     assert len(provenance) == 5000
-    assert sum(values.nbytes for values in provenance.state().values()) < 1 << 20
+    assert sum(values.nbytes for values in provenance.get_state().values()) < 1 << 20
 
 
 def test_adding_a_range_copies_little_however_many_sources_there_are():

@@ -67,7 +67,8 @@ def _float32_is_enough(rows: Rows, beta: float) -> bool:
     """
     if not _LEAST_BETA < beta < 1.0 / _LEAST_BETA:
         return False  # the scale of the data is beyond float32
-    largest = float(np.asarray(rows.sum(axis=1, dtype=np.float64)).max(initial=0.0))
+    with np.errstate(over="ignore"):  # an infinite sum is too large
+        largest = float(np.asarray(rows.sum(axis=1, dtype=np.float64)).max(initial=0.0))
     return beta * largest * float(np.finfo(np.float32).eps) < _FLOAT32_COST
 
 

@@ -187,7 +187,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         self._due = None
         with deferred_interrupts():  # between the row and what it completes
             self._append(stream, row, target, weight)
-            self._advance(stream)
+            self._advance(stream, has_target=target is not None)
 
     def _append(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Let a row be pending; None is an absent target where there are targets."""
@@ -206,7 +206,8 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         """Do what an earlier call has failed to do, and return the next position."""
         return self._next_position(stream)
 
-    def _advance(self, stream: Stream) -> None:
+    def _advance(self, stream: Stream, *, has_target: bool) -> None:
+        """Learn a block if it is complete."""
         with stream.lock, deferred_interrupts(), deferred_warnings():
             try:
                 stream.learn_pending()
@@ -283,6 +284,11 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         assert other._stream is not None
         self._stream = self._open_stream().merge(other._stream)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What only saves time is no state.
+        caches = {"_due", "_checked"} & vars(self).keys()
+        return {**self.__dict__, **dict.fromkeys(sorted(caches))}
+
     @classmethod
     def saved_name(cls) -> str:
         """Return the name of the class in files."""
@@ -340,8 +346,6 @@ class NamedStreamModel(NamedStreamEstimator):
         **NamedStreamEstimator.STATE,
         "schedule": Object((RefitSchedule,)),
         "model_map": Maybe(Object((FeatureMap,))),
-        "n_labelled": Int(),
-        "tuned_on": Int(),
         "target_name": Param(),
         "events": TupleOf(Object((DriftEvent,))),
         "detector": Maybe(Object((Adwin,))),
@@ -349,8 +353,6 @@ class NamedStreamModel(NamedStreamEstimator):
     _ATTRIBUTES = (
         *NamedStreamEstimator._ATTRIBUTES,
         "_schedule",
-        "_n_labelled",
-        "_tuned_on",
         "_detector",
         "_events",
         "_target_name",
@@ -369,8 +371,6 @@ class NamedStreamModel(NamedStreamEstimator):
     def _start(self) -> None:
         super()._start()
         self._schedule = RefitSchedule(self._longest())
-        self._n_labelled = 0  # rows that had a target
-        self._tuned_on = 0  # of them, when the penalty was last chosen
         self._detector: Any = None
         self._events: tuple[DriftEvent, ...] = ()
         self._target_name: str | None = None
@@ -554,7 +554,6 @@ class NamedStreamModel(NamedStreamEstimator):
             return
         before, n_before = stream.targets, stream.n_rows
         stream.targets = self._known_targets(stream, (target,))
-        self._n_labelled += 1
         if self._schedule.model is None:
             self._due = stream.n_rows + 1  # the first target makes the first model
         try:
@@ -563,7 +562,6 @@ class NamedStreamModel(NamedStreamEstimator):
             stream = stream if self._stream is None else self._stream
             if stream.n_rows == n_before:  # the row has not been learnt
                 stream.targets = before
-                self._n_labelled -= 1
             raise
 
     def _next_position(self, stream: Stream) -> int:
@@ -573,7 +571,7 @@ class NamedStreamModel(NamedStreamEstimator):
         self._solve(stream)
         return self._next_position(stream)
 
-    def _advance(self, stream: Stream) -> None:
+    def _advance(self, stream: Stream, *, has_target: bool) -> None:
         """Look for a change, learn a block if it is complete, and solve the model again.
 
         Where anything but the solution fails, the row has not been learnt. A solution that fails
@@ -592,9 +590,8 @@ class NamedStreamModel(NamedStreamEstimator):
                 if alarm is not None:
                     stream.reestimate()
                     events = (*events, DriftEvent(alarm, n_rows, self.drift_memory))
-                if schedule.model is None and self._n_labelled:
+                if schedule.model is None and has_target:
                     schedule.refit(stream, self._model_params())
-                    self._tuned_on = self._n_labelled
             except BaseException:
                 if before is not None:
                     self._stream = stream = before
@@ -608,18 +605,14 @@ class NamedStreamModel(NamedStreamEstimator):
                 self._solve(stream)
 
     def _solve(self, stream: Stream) -> None:
+        if self._schedule.model is None:
+            return  # before the first target there is nothing to solve
         with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
             self._refit(stream, self._schedule.copy())
 
     def _refit(self, stream: Stream, schedule: RefitSchedule) -> None:
-        """Solve the model again, with a penalty chosen anew where targets have doubled."""
-        if self._n_labelled >= 2 * self._tuned_on:
-            schedule.retune_next()
-        if self._n_labelled:
-            schedule.refit(stream, self._model_params())
-            self._schedule = schedule
-            if schedule.tuned_at == schedule.fitted_at:
-                self._tuned_on = self._n_labelled
+        schedule.refit(stream, self._model_params())
+        self._schedule = schedule
 
     def _watched(self, stream: Stream) -> tuple[Any, int | None]:
         """Return the detector after the latest errors, and the row of its first alarm, or None."""
@@ -660,7 +653,6 @@ class NamedStreamModel(NamedStreamEstimator):
             self._hand_over(self._stream, pending)
         else:
             self._stream = mine.merge(theirs)
-            self._n_labelled += other._n_labelled
             if theirs.n_rows:
                 schedule = self._schedule.copy()
                 schedule.retune_next()
@@ -671,7 +663,6 @@ class NamedStreamModel(NamedStreamEstimator):
         assert other._stream is not None
         self._stream = empty.merge(other._stream)
         self._schedule = other._schedule.copy()
-        self._n_labelled, self._tuned_on = other._n_labelled, other._tuned_on
         self._detector, self._events = copy.deepcopy(other._detector), other._events
 
     @staticmethod
@@ -715,8 +706,6 @@ class NamedStreamModel(NamedStreamEstimator):
             **super().get_state(),
             "schedule": self._schedule,
             "model_map": self._model_map(),
-            "n_labelled": self._n_labelled,
-            "tuned_on": self._tuned_on,
             "target_name": self._target_name,
             "events": self._events,
             "detector": self._detector,
@@ -743,7 +732,6 @@ class NamedStreamModel(NamedStreamEstimator):
             raise ValueError(f"drift_detector must be a text or None, got {detector!r}")
         estimator = super().from_state(state)
         estimator._schedule = state["schedule"]
-        estimator._n_labelled, estimator._tuned_on = state["n_labelled"], state["tuned_on"]
         estimator._target_name = state["target_name"]
         estimator._events, estimator._detector = state["events"], state["detector"]
         model = estimator._schedule.model
@@ -758,10 +746,7 @@ class NamedStreamModel(NamedStreamEstimator):
         require(schedule.longest == self._longest(), "solutions at other positions")
         n_rows = 0 if stream is None else stream.n_rows
         require(schedule.fitted_at <= n_rows, "a model of rows that were not seen")
-        require(self._n_labelled <= n_rows, "more targets than rows")
-        require(self._tuned_on <= self._n_labelled, "tuned on targets that were not seen")
-        has_model = schedule.model is not None
-        require(has_model == (self._n_labelled > 0), "a model from the first target on")
+        require(schedule.model is None or n_rows > 0, "a model of no rows")
         watched = self.drift_detector is not None and stream is not None
         require((self._detector is not None) == watched, "a detector must be at work, or none")
         model = schedule.model
@@ -769,9 +754,11 @@ class NamedStreamModel(NamedStreamEstimator):
             require(model.feature_map is not None, "a model must have its map")
             assert model.feature_map is not None
             assert stream.feature_map is not None
-            alone = model.feature_map.columns is None and model.feature_map.projection is None
-            require(alone, "the map of a model has one block")
-            check_planned(stream.feature_map.params.blocks[0], model.feature_map.blocks[0])
+            params, found = stream.feature_map.params, model.feature_map
+            require(found.projection is None, "the map of a model gives features")
+            require(found.columns == params.columns, "the map of a model reads other columns")
+            for own, block in zip(params.blocks, found.blocks, strict=True):
+                check_planned(own, block)
             fits = model.linear.centre.size == model.feature_map.n_components
             require(fits, "the model must be one of the map's features")
             self._check_model(model, stream)

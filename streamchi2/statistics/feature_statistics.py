@@ -100,6 +100,7 @@ class FeatureStatistics(Saved):
         "half_life": Maybe(Float(0.0)),
         "dual_rows": Int(),
         "n_rows": Int(),
+        "n_labelled": Int(),
         "kept": TupleOf(Object((FeatureBlock,))),
         "labelled": Maybe(Object((ClassMoments, TargetMoments))),
         "unlabelled": Maybe(Object((Moments, BlockMoments))),
@@ -120,6 +121,7 @@ class FeatureStatistics(Saved):
         self.half_life = half_life
         self.dual_rows = dual_rows
         self.n_rows = 0
+        self.n_labelled = 0  # rows that had a target
         self.kept: tuple[FeatureBlock, ...] = ()
         # Large, made when they are needed.
         self.labelled: ClassMoments | TargetMoments | None = None
@@ -148,6 +150,7 @@ class FeatureStatistics(Saved):
         """
         n_rows = int(features.shape[0])
         known = has_target(targets, n_rows)
+        n_known = int(np.count_nonzero(known))
         sample = None if self.sample is None else self.sample.copy()
         if sample is not None and targets is not None and known.any():
             assert rows is not None
@@ -166,6 +169,7 @@ class FeatureStatistics(Saved):
         # All that may fail is done: what follows is assignments.
         self.kept, self.labelled, self.unlabelled, self.sample = kept, labelled, unlabelled, sample
         self.n_rows += n_rows
+        self.n_labelled += n_known
         return self
 
     @property
@@ -273,6 +277,7 @@ class FeatureStatistics(Saved):
         if self.sample is not None and other.sample is not None:
             self.sample = self.sample.copy().merge(other.sample)
         self.n_rows = total
+        self.n_labelled += other.n_labelled
         return self
 
     def _pool(self, other: Self) -> None:
@@ -297,6 +302,7 @@ class FeatureStatistics(Saved):
     def validate(self) -> None:
         """Require parts of one width and of the same rows, and a sample of known labels."""
         require(len(self.sizes) > 0, "there must be features")
+        require(self.n_labelled <= self.n_rows, "more targets than rows")
         width = self.n_features
         for block in self.kept:
             require(block.features.shape[1] == width, f"kept rows must have {width} features")
