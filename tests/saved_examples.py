@@ -66,13 +66,24 @@ ESTIMATORS = {
         ),
         NUMBERS,
     ),
-    "pca": (lambda: ExpChi2PCA(16, n_pca=4, half_life=200.5, random_state=0), None),
-    "classifier": (lambda: ExpChi2Classifier(16, n_pca=0.9, random_state=0), WORDS),
+    "pca": (
+        lambda: ExpChi2PCA(16, n_pca=4, half_life=200.5, random_state=0, basis="orthogonal"),
+        None,
+    ),
+    "classifier": (
+        lambda: ExpChi2Classifier(16, n_pca=0.9, random_state=0, basis="orthogonal"),
+        WORDS,
+    ),
     "fading classifier": (
-        lambda: ExpChi2Classifier(16, calibrate="quantile", half_life=50, random_state=0),
+        lambda: ExpChi2Classifier(
+            16, calibrate="quantile", half_life=50, random_state=0, basis="orthogonal"
+        ),
         CODES,
     ),
-    "regressor": (lambda: ExpChi2Regressor(16, penalty="lasso", alpha=0.01), NUMBERS),
+    "regressor": (
+        lambda: ExpChi2Regressor(16, penalty="lasso", alpha=0.01, basis="orthogonal"),
+        NUMBERS,
+    ),
     "descriptor classifier": (
         lambda: ExpChi2Classifier(
             {"left": 12, "right": 16},
@@ -83,17 +94,22 @@ ESTIMATORS = {
             alpha=0.003,
             calibrate="quantile",
             random_state=0,
+            basis="orthogonal",
         ),
         WORDS,
     ),
     "descriptor pca": (
         lambda: ExpChi2PCA(
-            12, descriptors={"a": [0, 1, 2], "b": slice(2, None)}, n_pca=5, half_life=90
+            12,
+            descriptors={"a": [0, 1, 2], "b": slice(2, None)},
+            n_pca=5,
+            half_life=90,
+            basis="orthogonal",
         ),
         None,
     ),
     "regressor of two": (
-        lambda: ExpChi2Regressor(16, n_jobs=2, random_state=0),
+        lambda: ExpChi2Regressor(16, n_jobs=2, random_state=0, basis="orthogonal"),
         np.column_stack([NUMBERS, -NUMBERS]),
     ),
     "streaming pca": (lambda: StreamingPCA(2), None),
@@ -106,9 +122,12 @@ ESTIMATORS = {
     "ridge classifier": (StreamingRidgeClassifier, CODES > 0),
     "ridge classifier of words": (lambda: StreamingRidgeClassifier(alpha="gcv"), WORDS),
     "river sampler": (lambda: river.ExpChi2Sampler(8, n_buckets=16, seed=0), None),
-    "river classifier": (lambda: river.ExpChi2Classifier(16, half_life=99.0, seed=0), CODES),
+    "river classifier": (
+        lambda: river.ExpChi2Classifier(16, half_life=99.0, seed=0, basis="orthogonal"),
+        CODES,
+    ),
     "river dual classifier": (  # fewer rows than features for a while after the map is planned
-        lambda: river.ExpChi2Classifier(80, drift_detector="adwin", seed=0),
+        lambda: river.ExpChi2Classifier(80, drift_detector="adwin", seed=0, basis="orthogonal"),
         WORDS,
     ),
     "river landmark classifier": (
@@ -231,6 +250,7 @@ def _of_two_passes():
         penalty="group_lasso",
         alpha=0.003,
         random_state=0,
+        basis="orthogonal",
     )
     return model.fit_stream([(ROWS[:150], WORDS[:150])], memory_budget=1000)
 

@@ -88,7 +88,7 @@ def fit(
     >>> model = ExpChi2Classifier(n_components=256, random_state=0)
     >>> model = fit(model, da.from_array(X[:1200], chunks=300), da.from_array(y[:1200], chunks=300))
     >>> print(f"{model.score(X[1200:], y[1200:]):.2f}")
-    0.96
+    0.97
     """
     _check(estimator)
     if y is None and not isinstance(X, Sequence) and _needs_targets(estimator):

@@ -64,7 +64,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
     >>> pca.transform(X).shape
     (1797, 50)
     >>> print(f"{pca.explained_variance_ratio_.sum():.2f} of the variance")
-    0.75 of the variance
+    0.88 of the variance
     """
 
     def __init__(

@@ -54,8 +54,9 @@ class MapBlock(SavedValue):
         "float32" or "float64", of the features.
     normalize : {None, "l1"}, default=None
         Whether rows are divided by their sums first.
-    work_dtype : str, default="float32"
-        Of the coordinates: "float64" where distances would be lost in the rounding of float32.
+    work_dtype : str or None, default=None
+        Of the coordinates: "float64" where distances would be lost in the rounding of float32;
+        None is that of the features.
 
     Examples
     --------
@@ -82,17 +83,21 @@ class MapBlock(SavedValue):
     buckets: HashBuckets | None = None
     dtype: str = "float32"
     normalize: str | None = None
-    work_dtype: str = "float32"
+    work_dtype: str | None = None
 
     @property
     def n_components(self) -> int:
         """Number of features D."""
         return self.basis.n_components
 
+    @property
+    def _work_dtype(self) -> str:
+        return self.work_dtype or self.dtype
+
     @cached_property
     def _bound(self) -> BoundBasis:
         """The basis, its landmarks (if it has any) in the coordinates of this block."""
-        return self.basis.bind(lambda rows: self.inputs(_within(rows, self.work_dtype)))
+        return self.basis.bind(lambda rows: self.inputs(_within(rows, self._work_dtype)))
 
     def with_series(self, series: RotatedSeries) -> Self:
         """Return the block with another series and all else unchanged."""
@@ -110,7 +115,7 @@ class MapBlock(SavedValue):
         """
         if self.buckets is not None:
             rows = sparse.csr_array(rows)  # only stored values have buckets
-        dtype, bound = self.work_dtype, self._bound
+        dtype, bound = self._work_dtype, self._bound
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
@@ -137,7 +142,7 @@ class MapBlock(SavedValue):
         """
         if self.normalize is not None and values.size:
             values = self.normalized(values[None, :])[0]
-        coordinates = self.series.coordinates(np.asarray(_within(values, self.work_dtype)))
+        coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
         inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
         # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
         np.add.at(inputs[0], buckets.ravel(), (coordinates.T * signs).ravel())
@@ -178,7 +183,7 @@ class MapBlock(SavedValue):
     def validate(self) -> None:
         """Require a basis as wide as the buckets that fill it."""
         require(self.normalize in NORMALIZATIONS, "normalize must be null or 'l1'")
-        for dtype in (self.dtype, self.work_dtype):
+        for dtype in (self.dtype, self._work_dtype):
             require(dtype in ("float32", "float64"), "dtypes must be float32 or float64")
         if self.buckets is not None:
             require(self.buckets.n_buckets == self.basis.n_inputs, "buckets must fill the basis")

@@ -55,7 +55,7 @@ def planned_block(
         params.landmarks,
     )
     basis = params.basis_class.plan(plan)
-    work_dtype = params.dtype if _float32_is_enough(rows, float(beta)) else "float64"
+    work_dtype = None if _float32_is_enough(rows, float(beta)) else "float64"
     return MapBlock(series, basis, buckets, params.dtype, params.normalize, work_dtype)
 
 

@@ -93,7 +93,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     >>> from streamchi2.river import ExpChi2Classifier
     >>> model = ExpChi2Classifier(n_components=256, seed=0)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.95%
+    Accuracy: 91.03%
     """
 
     _targets_kind = ClassTargets

@@ -58,7 +58,7 @@ BAD_LABELS = {
     "fewer labels": (NAMES[:4], {}, "one target per row: got 4 targets for 5 rows"),
     "no labels": (None, {}, "requires y"),
     "numbers after words": ([1, 2, 3, 1, 2], {}, "labels of one kind, got 1 after 'eggs'"),
-    "words and numbers": (["a", 1, "b", "c", "d"], {}, "words or numbers, not both"),
+    "words and numbers": (["a", 1, "b", "c", "d"], {}, "text or numbers, not both"),
     "nan": ([0.0, np.nan, 1.0, 1.0, 0.0], {}, "must be finite"),
     "two columns": (np.ones((5, 2)), {}, "1d array"),
     "undeclared": (["ham"] * 4 + ["bacon"], {"classes": ["eggs", "ham", "spam"]}, "got 'bacon'"),

@@ -31,7 +31,7 @@ def test_components_equal_those_of_scikit_learn_on_the_same_features(
     digits, dtype, tolerance, n_pca
 ):
     rows = digits[0][:700]
-    ours = streamed(ExpChi2PCA(128, n_pca=n_pca, dtype=dtype, **STILL), rows)
+    ours = streamed(ExpChi2PCA(128, n_pca=n_pca, dtype=dtype, **STILL, basis="orthogonal"), rows)
     features = streamed(ExpChi2Sampler(128, dtype=dtype, **STILL), rows).transform(rows)
     assert features.dtype == dtype
     theirs = PCA(n_pca, svd_solver="full").fit(features.astype(np.float64))
@@ -61,7 +61,7 @@ def test_the_map_is_that_of_a_sampler_with_the_same_seed(digits):
 
 def test_variances_approach_those_of_exact_kernel_pca(digits):
     rows = digits[0][:300]
-    ours = ExpChi2PCA(2048, n_pca=5, **STILL).fit(rows)
+    ours = ExpChi2PCA(2048, n_pca=5, **STILL, basis="orthogonal").fit(rows)
     exact = KernelPCA(5, kernel="precomputed").fit(exp_chi2_kernel(rows, beta=ours.beta_))
     # Random features err by about 1/sqrt(D) = 2 % in each value of the kernel.
     assert_allclose(ours.explained_variance_ * 299, exact.eigenvalues_, rtol=0.05)
@@ -69,7 +69,7 @@ def test_variances_approach_those_of_exact_kernel_pca(digits):
 
 def test_components_of_all_features_are_a_rotation(digits):
     rows = digits[0][:200]
-    pca = ExpChi2PCA(32, n_pca=None, dtype="float64", **STILL).fit(rows)
+    pca = ExpChi2PCA(32, n_pca=None, dtype="float64", **STILL, basis="orthogonal").fit(rows)
     assert_allclose(pca.components_ @ pca.components_.T, np.eye(32), atol=1e-10)
     assert_allclose(pca.explained_variance_ratio_.sum(), 1.0, rtol=1e-10)
 
@@ -77,7 +77,8 @@ def test_components_of_all_features_are_a_rotation(digits):
 def test_a_learner_in_a_pipeline_reads_digits_from_few_components(digits):
     rows, labels = digits
     model = make_pipeline(
-        ExpChi2PCA(512, n_pca=64, n_terms=3, random_state=0), StreamingRidgeClassifier(1e-2)
+        ExpChi2PCA(512, n_pca=64, n_terms=3, random_state=0, basis="orthogonal"),
+        StreamingRidgeClassifier(1e-2),
     ).fit(rows[:1200], labels[:1200])
     # .94 when written; one standard error on 597 rows is .01.
     assert model.score(rows[1200:], labels[1200:]) > 0.91
@@ -85,7 +86,11 @@ def test_a_learner_in_a_pipeline_reads_digits_from_few_components(digits):
 
 def test_names_of_columns_are_kept_and_checked(digits):
     frame = pd.DataFrame(digits[0][:100, :6]).add_prefix("pixel")
-    pca = ExpChi2PCA(32, n_pca=2, **STILL).set_output(transform="pandas").fit(frame)
+    pca = (
+        ExpChi2PCA(32, n_pca=2, **STILL, basis="orthogonal")
+        .set_output(transform="pandas")
+        .fit(frame)
+    )
     assert list(pca.transform(frame).columns) == ["expchi2pca0", "expchi2pca1"]
     with pytest.raises(ValueError, match="feature names"):
         pca.partial_fit(frame.rename(columns={"pixel0": "other"}))
@@ -94,7 +99,7 @@ def test_names_of_columns_are_kept_and_checked(digits):
 def test_sparse_rows_give_the_components_of_dense_ones(digits):
     rows = digits[0][:200]
     dense, stored = (
-        ExpChi2PCA(32, n_pca=4, dtype="float64", **STILL).fit(form)
+        ExpChi2PCA(32, n_pca=4, dtype="float64", **STILL, basis="orthogonal").fit(form)
         for form in (rows, sparse.csr_array(rows))
     )
     # The gap of the eigenvalues turns rounding into angles.
@@ -104,7 +109,7 @@ def test_sparse_rows_give_the_components_of_dense_ones(digits):
 @pytest.mark.parametrize("rows", [np.zeros((70, 3)), np.ones((1, 3)), np.full((90, 3), 2.5)])
 @pytest.mark.parametrize("n_pca", [2, 0.9, None])
 def test_rows_that_do_not_vary_have_components_of_zero(rows, n_pca):
-    pca = ExpChi2PCA(16, n_pca=n_pca, n_terms=2, random_state=0).fit(rows)
+    pca = ExpChi2PCA(16, n_pca=n_pca, n_terms=2, random_state=0, basis="orthogonal").fit(rows)
     assert_allclose(pca.transform(rows), 0.0, atol=1e-6)
     assert_allclose(pca.explained_variance_, 0.0, atol=1e-12)
     assert np.isfinite(pca.explained_variance_ratio_).all()
@@ -112,8 +117,8 @@ def test_rows_that_do_not_vary_have_components_of_zero(rows, n_pca):
 
 def test_the_past_fades(digits):
     rows = digits[0][:600]
-    fading = ExpChi2PCA(32, n_pca=3, half_life=30.0, **STILL)
+    fading = ExpChi2PCA(32, n_pca=3, half_life=30.0, **STILL, basis="orthogonal")
     fading.partial_fit(rows[:64]).partial_fit(np.tile(rows[:1], (600, 1)))
     # Twenty half-lives of one and the same row: a millionth of the variance is left.
-    steady = ExpChi2PCA(32, n_pca=3, **STILL).fit(rows[:64])
+    steady = ExpChi2PCA(32, n_pca=3, **STILL, basis="orthogonal").fit(rows[:64])
     assert fading.explained_variance_[0] < 1e-3 * steady.explained_variance_[0]

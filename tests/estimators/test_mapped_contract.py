@@ -43,17 +43,18 @@ NEGATIVE_ROWS = {
 
 @parametrize_with_checks(
     [
-        ExpChi2Classifier(32),
-        ExpChi2Classifier(32, n_pca=5, calibrate="quantile", n_terms=2),
-        ExpChi2Regressor(32, n_terms=2),
-        ExpChi2Regressor(32, n_pca=0.9, penalty="lasso", alpha=0.01, n_terms=2),
-        ExpChi2PCA(32, n_pca=5, n_terms=2),
+        ExpChi2Classifier(32, basis="orthogonal"),
+        ExpChi2Classifier(32, n_pca=0.9, calibrate="quantile", n_terms=2, basis="orthogonal"),
+        ExpChi2Regressor(32, n_terms=2, basis="orthogonal"),
+        ExpChi2Regressor(32, n_pca=0.9, penalty="lasso", alpha=0.01, n_terms=2, basis="orthogonal"),
+        ExpChi2PCA(32, n_pca=5, n_terms=2, basis="orthogonal"),
         ExpChi2Regressor(
             64,
             descriptors={"first": slice(0, 1), "rest": slice(1, None)},
             penalty="group_lasso",
             alpha=1e-4,
             n_terms=2,
+            basis="orthogonal",
         ),
         # Float32 matrix products round by the place of a row, which the checks do not forgive.
         ExpChi2Classifier(16, basis="landmarks", dtype="float64", n_terms=2),

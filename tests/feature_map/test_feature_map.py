@@ -172,6 +172,7 @@ def test_a_scale_beyond_single_precision_is_worked_on_in_double(scale):
     block = MapBlock(
         RotatedSeries(DirectSeries(scale * np.array([0.7, 0.2, 0.06]))),
         OrthogonalBasis(15, 2048, seed=0, beta=2.0 / scale),
+        work_dtype="float64",  # as planning finds out
     )
     features = block.transform(scale * rows)
     assert features.dtype == np.float32

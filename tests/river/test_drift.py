@@ -25,8 +25,8 @@ def late_accuracy(model):
 
 def test_a_detector_shortens_memory_and_says_so(caplog):
     caplog.set_level(logging.INFO, logger="streamchi2.river")
-    plain = ExpChi2Classifier(64, seed=0)
-    watching = ExpChi2Classifier(64, seed=0, drift_detector="adwin")
+    plain = ExpChi2Classifier(64, seed=0, basis="orthogonal")
+    watching = ExpChi2Classifier(64, seed=0, drift_detector="adwin", basis="orthogonal")
     assert late_accuracy(watching) > late_accuracy(plain) + 0.1
     event = watching.drift_events_[0]
     assert 900 < event.found_at <= event.acted_at < 1100
@@ -36,13 +36,16 @@ def test_a_detector_shortens_memory_and_says_so(caplog):
 
 
 def test_half_life_follows_without_a_detector():
-    assert late_accuracy(ExpChi2Classifier(64, seed=0, half_life=100.0)) > 0.85
+    assert late_accuracy(ExpChi2Classifier(64, seed=0, half_life=100.0, basis="orthogonal")) > 0.85
 
 
 @pytest.mark.parametrize("n_components", [64, 1500])  # from moments; from the rows themselves
 def test_what_a_detector_does_depends_on_no_cut(n_components):
     params = {"n_components": n_components, "seed": 0, "drift_detector": drift.PageHinkley()}
-    one, many = ExpChi2Classifier(**params), ExpChi2Classifier(**params)
+    one, many = (
+        ExpChi2Classifier(**params, basis="orthogonal"),
+        ExpChi2Classifier(**params, basis="orthogonal"),
+    )
     for row, label in zip(ROWS[:1300], SWAPPED, strict=False):
         one.learn_one(row, label)
     for start in range(0, 1300, 325):

@@ -35,7 +35,7 @@ BASES = {
 
 def pair(kind, params):
     named, matrices, targets = KINDS[kind]
-    params = {"n_components": D, "alpha": 0.05, **params}
+    params = {"n_components": D, "alpha": 0.05, "basis": "orthogonal", **params}
     return named(seed=drawn_seed(7), **params), matrices(random_state=7, **params), targets
 
 

@@ -14,7 +14,9 @@ ROWS, LABELS, NUMBERS = histograms(500)
 
 @pytest.mark.parametrize("n_components", [64, 800])
 def test_merged_shards_equal_one_pass(n_components):
-    start = learnt(ExpChi2Regressor(n_components, alpha=0.1, seed=0), ROWS[:100], NUMBERS)
+    start = learnt(
+        ExpChi2Regressor(n_components, alpha=0.1, seed=0, basis="orthogonal"), ROWS[:100], NUMBERS
+    )
     shards = [start.new_shard(), start.new_shard()]
     learnt(shards[0], ROWS[:301], NUMBERS)
     learnt(shards[1], ROWS[301:], NUMBERS[301:])
@@ -53,9 +55,11 @@ def test_a_map_is_shared_once_it_is_planned_and_not_before():
 
 
 def test_a_side_without_a_map_hands_its_rows_over():
-    large = learnt(ExpChi2Classifier(64, seed=0), ROWS[:200], LABELS)
-    small = learnt(ExpChi2Classifier(64, seed=0), ROWS[200:250], LABELS[200:250])
-    whole = learnt(ExpChi2Classifier(64, seed=0), ROWS[:250], LABELS)
+    large = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:200], LABELS)
+    small = learnt(
+        ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[200:250], LABELS[200:250]
+    )
+    whole = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:250], LABELS)
     small_first = pickle.loads(pickle.dumps(small))
     small_first.merge(large)
     large.merge(small)
@@ -63,7 +67,7 @@ def test_a_side_without_a_map_hands_its_rows_over():
 
 
 def test_classes_of_both_sides_are_known():
-    start = learnt(ExpChi2Classifier(64, seed=0), ROWS[:100], ["ash"] * 100)
+    start = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:100], ["ash"] * 100)
     shard = learnt(start.new_shard(), ROWS[100:200], ["fir"] * 100)
     start.merge(shard)
     assert set(start.predict_proba_one(ROWS[0])) == {"ash", "fir"}
@@ -72,12 +76,16 @@ def test_classes_of_both_sides_are_known():
 
 
 def test_mismatches_are_refused_without_a_trace():
-    model = learnt(ExpChi2Classifier(64, seed=0), ROWS[:100], LABELS)
+    model = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:100], LABELS)
     others = [
-        learnt(ExpChi2Classifier(64, seed=1), ROWS[:100], LABELS),
-        learnt(ExpChi2Classifier(32, seed=0), ROWS[:100], LABELS),
-        learnt(ExpChi2Classifier(64, seed=0), ROWS[100:200], LABELS),  # planned a map of its own
-        learnt(ExpChi2Classifier(64, seed=0), ROWS[:10], list(range(10))),  # numbers for labels
+        learnt(ExpChi2Classifier(64, seed=1, basis="orthogonal"), ROWS[:100], LABELS),
+        learnt(ExpChi2Classifier(32, seed=0, basis="orthogonal"), ROWS[:100], LABELS),
+        learnt(
+            ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[100:200], LABELS
+        ),  # planned a map of its own
+        learnt(
+            ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:10], list(range(10))
+        ),  # numbers for labels
     ]
     before = pickle.dumps(model)
     for other in others:

@@ -135,10 +135,10 @@ def test_the_penalty_is_chosen_again_when_targets_have_doubled():
     positions = []
     for place in range(200, 320):
         model.learn_one(ROWS[place], NUMBERS[place])
-        if not positions or model._schedule.tuned_at != positions[-1]:
-            positions.append(model._schedule.tuned_at)
-    # Solved at 201, then at multiples of 16: after 1, 8, 24, 56 and 120 targets.
-    assert positions == [201, 208, 224, 256, 320]
+        if not positions or model._schedule.tuned_on != positions[-1]:
+            positions.append(model._schedule.tuned_on)
+    # Solved at 201, then at multiples of 16.
+    assert positions == [1, 8, 24, 56, 120]
 
 
 def test_observed_rows_improve_nothing_but_what_needs_no_target():

@@ -101,10 +101,10 @@ def test_rows_without_weights_weigh_one_beside_weighted_ones():
 def test_pushing_one_row_does_not_touch_the_pending_rows():
     buffer = RowBuffer(Boundaries(periods=(100,)))
     buffer.push(np.zeros((1, 2)))
-    first = buffer._pieces[0].rows
+    first = buffer._pieces[0]
     for _ in range(50):
         buffer.push(np.zeros((1, 2)))
-    assert buffer._pieces[0].rows is first
+    assert buffer._pieces[0] is first
 
 
 @pytest.mark.parametrize("first", [None, np.zeros(2)], ids=["first without", "first with"])
