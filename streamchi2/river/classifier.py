@@ -159,7 +159,6 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         }
         yield {"n_components": 40, "basis": "landmarks"}
         yield {"n_components": 64, "basis": "additive", "n_pca": 5}
-        yield {"n_components": 32, "penalty": "lasso", "alpha": 0.1}
         yield {
             "n_components": 2,
             "basis": "landmarks",
@@ -168,8 +167,6 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         yield {
             "n_components": 48,
             "descriptors": {"all text": "", "some": ["empty_server_form_handler", "ordinal_date"]},
-            "penalty": "group_lasso",
-            "alpha": 0.1,
         }
 
     @property

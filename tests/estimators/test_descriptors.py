@@ -50,7 +50,9 @@ def test_a_single_descriptor_of_all_columns_changes_no_bit(kind, params):
 
 
 def test_the_features_of_each_descriptor_are_those_of_its_own_sampler():
-    model = model_of(ExpChi2PCA, n_pca=None, n_components={"low": 10, "high": 14})
+    model = model_of(
+        ExpChi2PCA, n_pca=None, n_components={"low": 10, "high": 14}, basis="orthogonal"
+    )
     parts = zip(("low", "high"), (10, 14), TWO.values(), strict=True)
     features = feature_map_of(model).transform(ROWS[:50])
     seed = model._stream.feature_map.params.seed

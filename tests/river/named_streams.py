@@ -51,27 +51,33 @@ def state_of(model: Any) -> Any:
 DESCRIPTORS = {"few": ["colour 1", "colour 0"], "all": "colour "}
 
 MODELS = {
-    "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3),
-    "dual classifier": lambda: ExpChi2Classifier(n_components=700, seed=3),
-    "fading classifier": lambda: ExpChi2Classifier(n_components=96, seed=3, half_life=130.0),
-    "watching classifier": lambda: ExpChi2Classifier(
-        n_components=400, seed=3, drift_detector="adwin"
+    "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3, basis="orthogonal"),
+    "dual classifier": lambda: ExpChi2Classifier(n_components=700, seed=3, basis="orthogonal"),
+    "fading classifier": lambda: ExpChi2Classifier(
+        n_components=96, seed=3, half_life=130.0, basis="orthogonal"
     ),
-    "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3),
-    "fading dual regressor": lambda: ExpChi2Regressor(n_components=700, seed=3, half_life=99.0),
+    "watching classifier": lambda: ExpChi2Classifier(
+        n_components=400, seed=3, drift_detector="adwin", basis="orthogonal"
+    ),
+    "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, basis="orthogonal"),
+    "fading dual regressor": lambda: ExpChi2Regressor(
+        n_components=700, seed=3, half_life=99.0, basis="orthogonal"
+    ),
     "landmark classifier": lambda: ExpChi2Classifier(60, basis="landmarks", seed=3),
     "fading landmark regressor": lambda: ExpChi2Regressor(
         150, basis="landmarks", half_life=130.0, seed=3
     ),
     "subspace classifier": lambda: ExpChi2Classifier(150, basis="subspace", seed=3),
     "additive classifier": lambda: ExpChi2Classifier(64, basis="additive", seed=3),
-    "classifier of components": lambda: ExpChi2Classifier(96, n_pca=5, seed=3),
-    "lasso regressor": lambda: ExpChi2Regressor(64, penalty="lasso", alpha=0.02, seed=3),
+    "classifier of components": lambda: ExpChi2Classifier(96, n_pca=5, seed=3, basis="orthogonal"),
+    "lasso regressor": lambda: ExpChi2Regressor(
+        64, penalty="lasso", alpha=0.02, seed=3, basis="orthogonal"
+    ),
     "descriptor classifier": lambda: ExpChi2Classifier(
         90, descriptors=DESCRIPTORS, basis={"few": "additive", "all": "orthogonal"}, seed=3
     ),
     "group lasso regressor": lambda: ExpChi2Regressor(
-        64, descriptors=DESCRIPTORS, penalty="group_lasso", alpha=0.5, seed=3
+        64, descriptors=DESCRIPTORS, penalty="group_lasso", alpha=0.5, seed=3, basis="orthogonal"
     ),
     "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
 }

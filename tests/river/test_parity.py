@@ -133,7 +133,7 @@ def test_rows_are_featurised_once_to_be_learnt(kind, monkeypatch):
     for owner in (FeatureMap, MapBlock):
         monkeypatch.setattr(owner, "transform", counted(owner.transform))
     rows, labels, numbers = histograms(n_rows)
-    named = KINDS[kind][0](512, seed=0)
+    named = KINDS[kind][0](512, basis="orthogonal", seed=0)
     learnt(named, rows, labels if kind == "classifier" else numbers)
     final = named._present_map()
     count = sum(n for feature_map, n in calls if feature_map in (final, final.blocks[0]))
