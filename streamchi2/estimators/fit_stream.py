@@ -50,8 +50,8 @@ class FitStream:
         source : iterable, path, list of paths, DataFrame, pyarrow Dataset or Table
             Batches X, (X, y) or (X, y, sample_weight), where y may be None for rows without
             targets; or a Parquet, Feather or CSV file, a folder, a pattern such as
-            ``data/*.csv``, a list of these, a pandas or polars DataFrame, or a table (these need the extra
-            ``arrow``). It is read by another thread.
+            ``data/*.csv``, a list of these, a pandas or polars DataFrame, or a table (these need
+            the extra ``arrow``). It is read by another thread.
         target : str, optional
             Column of a table that holds the targets. Where it is null, a row has none and is
             learnt from as by ``observe``. In text, cells that are empty or hold one of the usual
