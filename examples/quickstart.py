@@ -27,7 +27,7 @@ def main():
     model, predicted = predict_then_learn(rows[stream], labels[stream])
     error = model.kernel_error()
     print(f"kernel: beta {model.beta_:.2f}, {model.n_terms_} terms at k = {model.k_.round(4)}")
-    print(f"audit against the exact kernel: rms error {error.rms:.4f}, worst {error.worst:.4f}")
+    print(f"measured against the exact kernel: rms error {error.rms:.4f}, worst {error.worst:.4f}")
 
     linear = RidgeClassifierCV(np.logspace(-6, 2, 17)).fit(rows[stream], labels[stream])
     scores = {
