@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
-from streamchi2.errors import StateMismatchError
+from streamchi2.errors import NoTargetError, StateMismatchError
 from streamchi2.estimators.map_params import (
     divided,
     landmarks_differ,
@@ -611,7 +611,10 @@ class NamedStreamModel(NamedStreamEstimator):
             self._refit(stream, self._schedule.copy())
 
     def _refit(self, stream: Stream, schedule: RefitSchedule) -> None:
-        schedule.refit(stream, self._model_params())
+        try:
+            schedule.refit(stream, self._model_params())
+        except NoTargetError:
+            return  # rows were only observed: there is nothing to solve yet
         self._schedule = schedule
 
     def _watched(self, stream: Stream) -> tuple[Any, int | None]:

@@ -162,3 +162,17 @@ def test_weights_of_zero_are_no_rows_and_bad_calls_leave_no_trace():
     with pytest.raises(ValueError, match="non-negative"):
         model.observe_many(pd.DataFrame({"a": [1.0, -1.0]}))
     assert model.n_samples_seen_ == 0
+
+
+def test_models_that_have_only_observed_rows_merge():
+    model = ExpChi2Classifier(64, basis="orthogonal", seed=0)
+    for row in ROWS[:100]:
+        model.observe_one(row)
+    shard = model.new_shard()
+    for row in ROWS[100:200]:
+        shard.observe_one(row)
+    model.merge(shard)
+    assert model.n_samples_seen_ == 200
+    assert model.predict_one(ROWS[0]) is None
+    model.learn_one(ROWS[200], "ash")
+    assert loaded(dumped(model)).predict_one(ROWS[0]) == "ash"
