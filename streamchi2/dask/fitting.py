@@ -27,7 +27,14 @@ AnyEstimator = TypeVar("AnyEstimator", bound=StreamEstimator)
 
 
 def fit(
-    estimator: AnyEstimator, X: Any, y: Any = None, *, memory_budget: Any = None, fan_in: int = 4
+    estimator: AnyEstimator,
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    memory_budget: Any = None,
+    fan_in: int = 4,
 ) -> AnyEstimator:
     """Fit an estimator on a Dask collection, on the cluster of the active client if there is one.
 
@@ -54,7 +61,12 @@ def fit(
         Rows; or X, (X, y) and (X, y, sample_weight) as delayed values, where y may be None for
         rows without targets. A batch should fit into a worker's memory several times.
     y : dask Array, dask Series, list of delayed targets or None
-        Targets, with the partitions of ``X``; arrays of known length are cut to fit.
+        Targets, with the partitions of ``X``; arrays of known length and series of known divisions
+        are cut to fit.
+    target, weight : str, optional
+        Columns of a Dask DataFrame ``X`` that hold the targets and the sample weights; the others
+        are learnt from. A row whose target is null is learnt from as by ``observe``. (These need
+        the extra ``arrow``.)
     memory_budget : int, str or None, default=None
         Bytes for scatter matrices, as a number or like "4GB". Where the joint scatter of several
         descriptors is above it and ``n_pca`` is given, their principal components are found
@@ -91,10 +103,12 @@ def fit(
     0.97
     """
     _check(estimator)
-    if y is None and not isinstance(X, Sequence) and _needs_targets(estimator):
-        raise ValueError("y must hold the targets, got None")
+    if y is None and target is None and not isinstance(X, Sequence) and _needs_targets(estimator):
+        raise ValueError(
+            "y must hold the targets, or target name their column in a Dask DataFrame X, got None"
+        )
     as_positive_int(fan_in, name="fan_in", minimum=2)
-    parts = partitions_of(X, y)
+    parts = partitions_of(X, y, target, weight)
     if isinstance(estimator, TwoPasses) and needs_two_passes(estimator, memory_budget):
         result = _fitted_in_components(estimator, parts, fan_in)
     elif isinstance(estimator, MapEstimator):

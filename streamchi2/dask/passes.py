@@ -44,7 +44,7 @@ def inputs_seen(model: Any, empty: Stream, batch: Batch) -> Stream:
         stream.feature_map = stream.feature_map.copy()  # which is changed in place below
     if batch.n_rows == 0:
         return stream
-    with _named_in_errors(batch):
+    with partition_named_in_errors(batch):
         rows = as_estimator_rows(model, batch.rows, reset=False)
         weights = as_weights(batch.weights, rows.shape[0])
     if weights is not None:
@@ -66,7 +66,7 @@ def learnt(shard: Any, batch: Batch) -> Any:
     weightless = batch.weights is not None and not np.any(batch.weights)
     if batch.n_rows == 0 or (first and weightless):
         return part
-    with _named_in_errors(batch):
+    with partition_named_in_errors(batch):
         part._learn_batch(batch, first=first)
     part._stream.provenance = _entry(batch)
     return part
@@ -81,7 +81,8 @@ def merged(parts: Sequence[State]) -> State:
 
 
 @contextmanager
-def _named_in_errors(batch: Batch) -> Iterator[None]:
+def partition_named_in_errors(batch: Batch) -> Iterator[None]:
+    """Let errors name the partition in which they were raised."""
     try:
         yield
     except Exception as error:  # which counts rows from the first of the partition
