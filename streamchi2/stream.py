@@ -56,8 +56,9 @@ class Stream(Saved):
         Whether statistics of the features are kept at all.
     half_life : float or None, default=None
         Rows after which a row counts half; that of the map where there is one.
-    longest : int, default=1024
-        Longest block.
+    longest : int or None, default=None
+        Longest step of a model that is solved at growing positions, where blocks then end too;
+        None where models are solved when they are read, and blocks are as long as may be.
 
     Notes
     -----
@@ -73,7 +74,7 @@ class Stream(Saved):
         "targets": Maybe(Object((ClassTargets, NumericTargets))),
         "learns": Bool(),
         "half_life": Maybe(Float(0.0)),
-        "longest": Int(1, LONGEST_BLOCK),
+        "longest": Maybe(Int(1, LONGEST_BLOCK)),
         "statistics": Maybe(Object((FeatureStatistics,))),
         "buffer": Object((RowBuffer,)),
         "provenance": Object((Provenance,)),
@@ -88,7 +89,7 @@ class Stream(Saved):
         targets: ClassTargets | NumericTargets | None = None,
         learns: bool = True,
         half_life: float | None = None,
-        longest: int = LONGEST_BLOCK,
+        longest: int | None = None,
     ) -> None:
         self.n_features = n_features
         self.names = names
@@ -135,15 +136,17 @@ class Stream(Saved):
         """Return where blocks end; growing steps begin where the dual form ends."""
         if self.feature_map is None:
             return Boundaries()
-        schedule, longest = self.feature_map.schedule, self.longest
+        schedule = self.feature_map.schedule
         if not self.is_planned and n_pending >= schedule.first_rows:
             # Rows that are all equal say nothing about a map: it is planned on twice as many.
             doublings = (n_pending // schedule.first_rows).bit_length()
             schedule = replace(schedule, first_rows=schedule.first_rows << doublings)
+        if self.longest is None or not self.dual_rows:
+            return Boundaries(schedule.positions, schedule.periods)
+        longest = self.longest
         if schedule.half_life is not None:
             longest = min(longest, 1 << max(0, int(schedule.half_life / 8).bit_length() - 1))
-        growing = self.dual_rows if self.learns and self.dual_rows else None
-        return Boundaries(schedule.positions, schedule.periods, growing, longest)
+        return Boundaries(schedule.positions, schedule.periods, self.dual_rows, longest)
 
     @property
     def dual_rows(self) -> int:

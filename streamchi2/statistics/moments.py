@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk, ssyrk
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Float, Int, Kind, Saved, UpperTriangle, require, same_state
@@ -24,7 +25,8 @@ from streamchi2.statistics.centred_block import (
 from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
-_PANEL_COLUMNS = 512  # products of a panel take 2 KiB a feature, not another D x D matrix
+_PANEL_COLUMNS = 1024  # products of a panel take 4 KiB a feature, not another D x D matrix
+_FEW_ROWS = 257  # whose products are formed in float64; one row is the spare one
 _FLOAT32_SQUARES = 1e-12, 1e12  # largest deviations whose products float32 neither loses nor bursts
 
 
@@ -52,9 +54,9 @@ class Moments(Saved):
 
     Notes
     -----
-    A block of n rows costs n D^2 operations. Products of float32 rows are formed in float32, by
-    column panels, and added into float64: blocks are centred and short, so that this costs about
-    1e-8 of the variance.
+    A block of n rows costs n D^2 operations. Products of more than 256 rows of float32 are formed
+    in float32, by column panels, and added into float64: blocks are centred and short, so that this
+    costs about 1e-8 of the variance.
 
     Examples
     --------
@@ -211,15 +213,23 @@ def pooled(left: Moments, right: Moments) -> Moments:
 def add_products(upper: NDArray[np.float64], block: Floats) -> None:
     """Add ``block.T @ block`` to the upper triangle, in place.
 
-    Panels through numpy's BLAS, also where scipy's ``syrk`` would do: the two packages bring
-    their own thread pools, and the one that waits keeps a core busy for the other.
+    BLAS adds products of float64 where they belong. That takes twice the arithmetic of float32,
+    whose products must be added by another pass over the triangle: few rows are not worth it.
     """
+    if block.shape[0] <= _FEW_ROWS:
+        block = block.astype(np.float64, copy=False)
     block = safe_to_multiply(block)
+    if block.dtype == np.float64:
+        # The upper triangle by rows is the lower one by columns, as BLAS counts.
+        found = dsyrk(1.0, block.T, beta=1.0, c=upper.T, lower=1, overwrite_c=1)
+        if not np.may_share_memory(found, upper):  # which was no whole array of its own
+            upper[...] = found.T
+        return
     for start in range(0, upper.shape[0], _PANEL_COLUMNS):
         stop = start + _PANEL_COLUMNS
         panel, rest = block[:, start:stop], block[:, stop:]
-        # Of a matrix times itself numpy forms one triangle, with half the work.
-        upper[start:stop, start:stop] += np.triu(panel.T @ panel)
+        # Not panel.T @ panel: numpy fills the other triangle too, which takes longer than few rows.
+        upper[start:stop, start:stop] += ssyrk(1.0, panel.T, lower=1).T
         if rest.shape[1]:
             upper[start:stop, stop:] += panel.T @ rest
 

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.statistics.moments import Moments, pooled
+from streamchi2.statistics.moments import Moments, add_products, pooled
 
 EPS = np.finfo(np.float64).eps
 N_FEATURES = 3
@@ -172,3 +172,20 @@ def test_rows_of_another_width_are_refused_without_a_trace():
     with pytest.raises(ValueError, match=r"rows must have 3 columns, got shape \(2, 4\)"):
         moments.update(np.ones((2, 4)))
     assert moments == before
+
+
+@pytest.mark.parametrize("n_rows", [3, 300])  # formed in float64, and in float32 by panels
+@pytest.mark.parametrize("whole", [True, False])
+def test_products_are_added_to_the_upper_triangle_wherever_it_lies(n_rows, whole, monkeypatch):
+    monkeypatch.setattr("streamchi2.statistics.moments._PANEL_COLUMNS", 8)
+    rows = np.random.default_rng(0).normal(size=(n_rows, 20)).astype(np.float32)
+    room = np.ones((24, 24))
+    upper = np.ones((20, 20)) if whole else room[2:22, 4:]
+    add_products(upper, rows)
+    exact = rows.T.astype(np.float64) @ rows
+    # A sum of n products of float32 errs by n eps of the sum of their sizes.
+    size = np.abs(rows.T).astype(np.float64) @ np.abs(rows)
+    error = np.abs(np.triu(upper - 1.0 - exact))
+    assert (error <= n_rows * np.finfo(np.float32).eps * size).all()
+    assert_array_equal(np.tril(upper, -1), np.tril(np.ones((20, 20)), -1))
+    assert_array_equal(room[:2], 1.0)
