@@ -80,7 +80,7 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns of X, where it has any."""
+        """Names of the columns of X, where it has names."""
         names = self._fitted_stream("feature_names_in_").names
         if names is None:
             raise AttributeError("feature_names_in_ needs X to have names of columns")
@@ -405,7 +405,7 @@ class ComponentsEstimator(MapEstimator):
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """Share of the features' variance that each principal component holds.
+        """With ``n_pca``: share of the features' variance that each principal component holds.
 
         With several descriptors, of each by itself: a dict.
         """

@@ -12,6 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER
 from streamchi2.estimators.regression import MapRegression
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.sources import Batch
@@ -19,6 +21,7 @@ from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_choice, as_labels
 
 
+@documented(LEARNER, ATTRIBUTES)
 class ExpChi2Classifier(ClassifierMixin, MapRegression):
     r"""Kernel ridge classification of histograms, learnt from a stream at linear cost.
 
@@ -31,56 +34,9 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     shards equals one pass; a class that appears late gives the model of one announced at the
     start; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    n_components : int, default=1024
-        Number of features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
-    descriptors : mapping of str to columns, or None, default=None
-        Several kinds of histograms side by side in X, such as ``{"hog": slice(0, 720), "bow":
-        slice(720, None)}``: slices, positions, names of DataFrame columns, masks, or callables
-        such as scikit-learn's ``make_column_selector``, asked about the first batch. Each gets a
-        histogram, k, beta and map of its own; features stand side by side, so that the kernels
-        add up. Columns in none are not read, and one may be in several. ``n_components`` and an
-        integer ``n_pca`` are then totals, divided evenly; they, ``beta``, ``dof``, ``series``,
-        ``n_terms``, ``basis`` and ``n_buckets`` may be dicts with a value for each descriptor, and
-        readings of the map are such dicts.
-    n_pca : int, float in (0, 1) or None, default=None
-        Learn inside that many principal components of the features, or as many as hold this
-        share of the variance. D = 3000 and 1000 components beat 1000 plain features.
-    alpha : float or {"auto", "gcv", "reml"}, default="auto"
-        Strength of the penalty, or how it is chosen in the same pass: "auto" by leave-one-out while
-        rows are fewer than features, then by generalised cross-validation bounded below by
-        restricted maximum likelihood; the other two by those criteria alone.
-    penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}, default="ridge"
-        What is penalised. "group_lasso" chooses among descriptors: for a number ``alpha`` the mean
-        squared error, halved, plus alpha times the length of the coefficients of each, features
-        in units of their total variance; "gcv" takes from it which descriptors are in and at what
-        weights, and shrinks as ridge regression does.
-    l1_ratio : float, default=0.5
-        Share of absolute values in the elastic net.
-    calibrate : "quantile" or None, default=None
-        Shift the scores of each class so that equally many rows exceed them in proportion to its
-        size: scores of many classes are not comparable otherwise.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt
-        As in :class:`ExpChi2Sampler`.
-    half_life, dtype, n_jobs, random_state
-        As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
+    %(parameters)s
 
-    Attributes
-    ----------
-    classes_ : ndarray
-        Labels seen or announced, sorted.
-    coef_, intercept_ : ndarray, shapes (n_classes, D) and (n_classes,)
-        The model on the features.
-    alpha_ : float
-        The penalty in use.
-    descriptor_columns_, descriptor_path_, descriptor_weights_ : dict
-        With ``descriptors``: the columns of each; the largest alpha of a group lasso at which it
-        is in; with ``penalty="group_lasso"`` the weight of its kernel, 0 where it is left out.
-    k_, beta_, input_histogram_, predicted_kernel_error_, transport_residual_
-        As in :class:`ExpChi2Sampler`.
-    explained_variance_ratio_ : ndarray
-        With ``n_pca``: the share of variance of each component.
+    %(attributes)s
 
     References
     ----------

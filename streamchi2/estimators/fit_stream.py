@@ -130,7 +130,7 @@ class FitStream:
 
     @property
     def provenance_(self) -> dict[str, Ranges]:
-        """What has been learnt from files and named sources: ranges of rows, end exclusive.
+        """What was learnt from files and named sources: ranges of rows, end exclusive.
 
         Estimators that have learnt the same row refuse to :meth:`merge`.
         """

@@ -24,42 +24,42 @@ class MapReadings:
 
     @property
     def k_(self) -> Any:
-        """Nodes of the direct series now in use."""
+        """Nodes k of the direct series now in use."""
         return self._reading_of_blocks(_k_of)
 
     @property
     def n_terms_(self) -> Any:
-        """Number of coordinates per value."""
+        """Number of coordinates for each value."""
         return self._reading_of_blocks(lambda block: block.series.n_terms)
 
     @property
     def beta_(self) -> Any:
-        """Inverse scale of the kernel."""
+        """Inverse scale of the kernel, as given or as estimated from the first rows."""
         return self._reading_of_blocks(lambda block: block.basis.beta)
 
     @property
     def landmarks_(self) -> Any:
-        """Rows on which the features rest, as a copy."""
+        """With ``basis="landmarks"``: the rows in use, as a copy."""
         return self._reading_of_blocks(_landmarks_of)
 
     @property
     def input_histogram_(self) -> Any:
-        """Values seen so far, as a copy."""
+        """Histogram of the values seen so far, as a copy."""
         return self._reading.inputs.each(lambda part: part.histogram.copy())
 
     @property
     def predicted_kernel_error_(self) -> Any:
-        """What the series is predicted to cost the kernel, an upper estimate."""
+        """Error of the kernel due to the series, predicted from the inputs: an upper estimate."""
         return self._reading.inputs.each(AdaptiveBlock.predicted_kernel_error)
 
     @property
     def transports_(self) -> Any:
-        """Re-estimations of k: position in the stream, and how far the coordinates moved."""
+        """Re-estimations of k: the row at which each happened, and how far coordinates moved."""
         return self._reading.inputs.each(lambda part: part.transports)
 
     @property
     def transport_residual_(self) -> Any:
-        """Sum of the residuals: how far the features may have moved since the beginning."""
+        """How far features may have moved in all since the beginning: the sum of the residuals."""
         return self._reading.inputs.each(lambda part: part.moved)
 
     def kernel_error(self) -> Any:

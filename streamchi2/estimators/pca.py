@@ -11,9 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.base import ComponentsEstimator
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, PCA
 from streamchi2.validation import Floats, as_estimator_rows
 
 
+@documented(PCA, ATTRIBUTES)
 class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEstimator):
     r"""Principal components of random features of the exp-chi2 kernel, learnt from a stream.
 
@@ -22,32 +25,12 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
     with z the features of :class:`ExpChi2Sampler` and H their scatter: kernel PCA at linear
     cost. A few hundred components of several thousand features keep most of the kernel.
 
-    Laws: as for :class:`ExpChi2Classifier`.
+    Laws: any cutting of the same rows into batches gives the same components, bit for bit; merging
+    shards equals one pass; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    n_components : int, default=1024
-        Number of random features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
-    descriptors : mapping of str to columns, or None, default=None
-        Several kinds of histograms side by side in X; see :class:`ExpChi2Classifier`.
-    n_pca : int, float in (0, 1) or None, default=256
-        Number of principal components that come out, or the share of variance they must hold;
-        None keeps all D.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt
-        As in :class:`ExpChi2Sampler`.
-    half_life, dtype, n_jobs, random_state
-        As in :class:`ExpChi2Sampler`. ``half_life`` also fades the covariance.
+    %(parameters)s
 
-    Attributes
-    ----------
-    components_ : ndarray, shape (n_pca, n_components)
-        Principal directions of the features.
-    mean_ : ndarray, shape (n_components,)
-        Mean of the features.
-    explained_variance_, explained_variance_ratio_ : ndarray, shape (n_pca,)
-        Variance that each component holds, and its share of all.
-    k_, beta_, input_histogram_, predicted_kernel_error_, transport_residual_
-        As in :class:`ExpChi2Sampler`.
+    %(attributes)s
 
     References
     ----------
@@ -150,7 +133,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
 
     @property
     def components_(self) -> NDArray[np.float64]:
-        """Principal directions of the features, one a row."""
+        """Principal directions of the features, one per row."""
         return self._components().vectors.dense().T
 
     @property

@@ -108,7 +108,7 @@ class MapRegression(TwoPasses, ComponentsEstimator):
 
     @property
     def descriptor_path_(self) -> dict[str, float]:
-        """The largest alpha of a group lasso at which each descriptor is in, strongest first."""
+        """The largest alpha at which a group lasso uses each descriptor, strongest first."""
         check_is_fitted(self)
         names = self.descriptor_columns_
         reading, params = self._reading, self._model_params()

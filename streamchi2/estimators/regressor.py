@@ -9,12 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.estimators.documented import documented
 from streamchi2.estimators.numeric_targets import numeric_batch
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER
 from streamchi2.estimators.regression import MapRegression
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import NumericTargets
 
 
+@documented(LEARNER, ATTRIBUTES)
 class ExpChi2Regressor(RegressorMixin, MapRegression):
     r"""Kernel ridge regression on histograms, learnt from a stream at linear cost.
 
@@ -23,38 +26,12 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
 
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
 
-    Laws: as for :class:`ExpChi2Classifier`.
+    Laws: any cutting of the same rows into batches gives the same model, bit for bit; merging
+    shards equals one pass; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    n_components : int, default=1024
-        Number of features D. Memory is 8 D^2 bytes, learning costs D^2 a row.
-    descriptors : mapping of str to columns, or None, default=None
-        Several kinds of histograms side by side in X; see :class:`ExpChi2Classifier`.
-    n_pca : int, float in (0, 1) or None, default=None
-        Learn inside that many principal components of the features, or as many as hold this
-        share of the variance.
-    alpha : float or {"auto", "gcv", "reml"}, default="auto"
-        Strength of the penalty, or how it is chosen in the same pass: "auto" by leave-one-out while
-        rows are fewer than features, then by generalised cross-validation bounded below by
-        restricted maximum likelihood; the other two by those criteria alone.
-    penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
-        What is penalised.
-    l1_ratio : float, default=0.5
-        Share of absolute values in the elastic net.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt
-        As in :class:`ExpChi2Sampler`.
-    half_life, dtype, n_jobs, random_state
-        As in :class:`ExpChi2Sampler`. ``half_life`` also fades what was learnt.
+    %(parameters)s
 
-    Attributes
-    ----------
-    coef_, intercept_ : ndarray
-        The model on the features; one row per target where targets have two dimensions.
-    alpha_ : float
-        The penalty in use.
-    k_, beta_, input_histogram_, predicted_kernel_error_, transport_residual_
-        As in :class:`ExpChi2Sampler`.
+    %(attributes)s
 
     References
     ----------

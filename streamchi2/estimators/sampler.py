@@ -10,9 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.base import MapEstimator
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, SAMPLER
 from streamchi2.validation import Floats, as_estimator_rows
 
 
+@documented(SAMPLER, ATTRIBUTES)
 class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstimator):
     r"""Random Fourier features of the exp-chi2 kernel, learnt from a stream of histograms.
 
@@ -27,74 +30,9 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
     Laws: any cutting of the same rows into batches gives the same map, bit for bit; a refused
     call leaves no trace; ``transform`` changes nothing; the number of jobs does not change a bit.
 
-    Parameters
-    ----------
-    n_components : int or None, default=1024
-        Number of features D; best even, since cosine and sine come in pairs. None, for
-        ``basis="additive"`` alone, keeps every coordinate.
-    beta : float or "auto", default="auto"
-        Inverse scale of the kernel. "auto" is one over the mean chi2 distance of the first rows.
-    dof : float, default=2
-        Degrees of freedom, above 0 and at most 2: 2 is exp-chi2, 1 the complementary error
-        function of the root.
-    series : {"direct", "chebyshev", "vz"}, default="direct"
-        How values become coordinates.
-    n_terms : int or "auto", default="auto"
-        Coordinates per value. "auto" takes as few as keep the error of the direct series below a
-        third of that of the random features on the first rows; 5 for the other series. Should
-        they not suffice for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
-    basis : str, default="orthogonal"
-        One of "orthogonal", "gaussian", "cosine", "subspace", "landmarks" and "additive":
-        orthogonal frequencies without a stored matrix; independent ones, as pairs of cosine and
-        sine; or the paper's cosines with random shifts. "subspace" frequencies are orthogonal and
-        point where the first D rows vary (at most 1024 are kept until then), more in the leading
-        principal directions of the coordinates, a little everywhere else. They are best to learn
-        from, and the default of the classifier, the regressor and the PCA, but of a smoother
-        kernel: ``kernel_error()`` shows by how much. "landmarks" are Nyström features, over D rows
-        drawn from the first 2D; they are nearest to the exact kernel and cost most per row.
-        "additive" features are the series coordinates themselves, without the exponential: their
-        kernel is :math:`\sum_i 2 x_i y_i / (x_i + y_i)`. They suit wide, sparse counts such as
-        text.
-    landmarks : array-like, sparse matrix or DataFrame, shape (m, d), optional
-        Rows to use with ``basis="landmarks"`` in place of drawn ones; the map is then planned on
-        the first 64 rows. At least D of them; of more the D leading directions are taken.
-    n_buckets : int, None or "auto", default="auto"
-        Inputs into which wide rows are folded by signed hashing. "auto" folds when there would be
-        more than 16384 coordinates, None never.
-    normalize : {None, "l1"}, default=None
-        "l1" divides every row by its sum before anything else, landmarks included; rows of zeros
-        stay as they are. With descriptors each is divided by its own sum.
-    adapt : bool, default=True
-        Whether k follows the stream after the first 64 rows.
-    half_life : float or None, default=None
-        Rows after which the memory of inputs has faded by half; None remembers everything.
-    dtype : {"float32", "float64"}, default="float32"
-        Of the features and of the work.
-    n_jobs : int or None, default=None
-        Threads for ``transform``: None is 1, -1 all cores.
-    random_state : int, RandomState or None, default=None
-        Chooses the frequencies. Shards that are to be merged need the same int.
+    %(parameters)s
 
-    Attributes
-    ----------
-    k_ : ndarray
-        Nodes of the direct series now in use.
-    n_terms_ : int
-        Number of coordinates per value.
-    beta_ : float
-        Inverse scale of the kernel.
-    input_histogram_ : LogHistogram
-        Values seen so far.
-    predicted_kernel_error_ : float
-        What the series is predicted to cost the kernel, an upper estimate.
-    transports_ : tuple of (position, residual)
-        Re-estimations of k: where, and how far the coordinates moved (relative).
-    transport_residual_ : float
-        Sum of the residuals.
-    landmarks_ : csr_array
-        With ``basis="landmarks"``: the rows in use.
-    n_features_in_ : int
-        Width of the rows.
+    %(attributes)s
 
     See Also
     --------

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from streamchi2.estimators.base import StreamEstimator
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, STREAMING_PCA
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
 from streamchi2.statistics.moments import Moments
@@ -28,6 +30,7 @@ class PrincipalComponents:
     share: NDArray[np.float64]  # (n,) of all variance
 
 
+@documented(STREAMING_PCA, ATTRIBUTES)
 class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEstimator):
     r"""Principal component analysis of a stream of rows, from its exact covariance.
 
@@ -37,28 +40,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
     Laws: any cutting of the same rows into batches gives the same components, bit for bit; merged
     shards equal one pass; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    n_components : int, float or None, default=None
-        Number of components; or, between 0 and 1, the share of the variance that the fewest
-        sufficient components must explain; None keeps every direction in which rows vary.
-    half_life : float or None, default=None
-        Rows after which a row counts half; None remembers everything.
-    solver : {"exact", "warm"}, default="exact"
-        "exact" decomposes afresh after learning. "warm" starts from the components read last, which
-        is several times faster for few components of wide rows and misses at most about 1e-4 of the
-        variance they capture; the last digits then depend on when components were read.
+    %(parameters)s
 
-    Attributes
-    ----------
-    components_ : ndarray, shape (m, d)
-        Directions, in each of which the largest entry is positive.
-    explained_variance_, explained_variance_ratio_ : ndarray, shape (m,)
-        Variance along each (divided by the weight less one), and its share of all variance.
-    mean_ : ndarray, shape (d,)
-        Mean of the rows.
-    n_components_, n_features_in_, n_samples_seen_ : int
-        Numbers of components m, columns d and rows.
+    %(attributes)s
 
     See Also
     --------
@@ -154,12 +138,12 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
 
     @property
     def components_(self) -> NDArray[np.float64]:
-        """Directions, one a row."""
+        """Directions, one per row; the largest entry of each is positive."""
         return self._found().pairs.vectors.T.copy()
 
     @property
     def explained_variance_(self) -> NDArray[np.float64]:
-        """Variance along each component."""
+        """Variance along each component, divided by the weight of all rows less one."""
         return self._found().variance.copy()
 
     @property

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
+from streamchi2.estimators.documented import documented
 from streamchi2.estimators.linear import LinearStreamEstimator
 from streamchi2.estimators.numeric_targets import numeric_batch
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import NumericTargets
 
 
+@documented(LINEAR, ATTRIBUTES)
 class StreamingRidge(RegressorMixin, LinearStreamEstimator):
     r"""Penalised least squares on a stream of features, equal to one fit on all rows at once.
 
@@ -25,29 +28,9 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
     Laws: any cutting of the same rows into batches gives the same model, bit for bit; merged
     shards equal one pass; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    alpha : float or {"auto", "gcv", "reml"}, default=1.0
-        Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso``
-        or ``ElasticNet``; "auto" chooses one for all outputs, see
-        :class:`ExpChi2Classifier`.
-    penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
-        What is penalised: squares, absolute values or both.
-    l1_ratio : float, default=0.5
-        Share of the absolute values in the elastic net, above 0 and at most 1.
-    half_life : float or None, default=None
-        Rows after which a row counts half; None remembers everything. The penalty never fades.
+    %(parameters)s
 
-    Attributes
-    ----------
-    coef_ : ndarray, shape (d,) or (t, d)
-        Coefficients, in the shape that the targets had.
-    intercept_ : float or ndarray, shape (t,)
-        Prediction where all features are zero.
-    alpha_ : float
-        Strength of the penalty in use.
-    n_features_in_, n_samples_seen_ : int
-        Numbers of columns and of rows.
+    %(attributes)s
 
     See Also
     --------

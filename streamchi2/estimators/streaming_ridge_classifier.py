@@ -9,12 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.estimators.documented import documented
 from streamchi2.estimators.linear import LinearStreamEstimator
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_labels
 
 
+@documented(LINEAR, ATTRIBUTES)
 class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     r"""Penalised least squares on one-hot classes, from a stream of features.
 
@@ -25,29 +28,9 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     first appears late gives the same model as one announced at the start; merged shards equal
     one pass; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    alpha : float or {"auto", "gcv", "reml"}, default=1.0
-        Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso``
-        or ``ElasticNet``; "auto" chooses one for all classes, see
-        :class:`ExpChi2Classifier`.
-    penalty : {"ridge", "lasso", "elastic_net"}, default="ridge"
-        What is penalised: squares, absolute values or both.
-    l1_ratio : float, default=0.5
-        Share of the absolute values in the elastic net, above 0 and at most 1.
-    half_life : float or None, default=None
-        Rows after which a row counts half; None remembers everything. The penalty never fades.
+    %(parameters)s
 
-    Attributes
-    ----------
-    classes_ : ndarray, shape (c,)
-        Labels seen or declared, sorted.
-    coef_, intercept_ : ndarray, shapes (c, d) and (c,), or (1, d) and (1,) for two classes
-        Of the scores that :meth:`decision_function` returns.
-    alpha_ : float
-        Strength of the penalty in use.
-    n_features_in_, n_samples_seen_ : int
-        Numbers of columns and of rows.
+    %(attributes)s
 
     See Also
     --------
@@ -146,7 +129,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Labels seen or declared, sorted."""
+        """Labels seen or announced, sorted."""
         check_is_fitted(self)
         known = self._stream.targets
         assert isinstance(known, ClassTargets)
@@ -154,13 +137,13 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the decision function."""
+        """Coefficients of the scores, shape (n_classes, d); (1, d) for two classes."""
         coef = self._model().linear.coef.T
         return coef[1:] - coef[:1] if coef.shape[0] == 2 else coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """Intercepts of the decision function."""
+        """Intercepts of the scores, shape (n_classes,); (1,) for two classes."""
         intercept = self._model().linear.intercept
         return intercept[1:] - intercept[:1] if intercept.size == 2 else intercept
 

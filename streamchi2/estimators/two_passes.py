@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
 from sklearn.base import clone
 
+from streamchi2.estimators.documented import documented_like
 from streamchi2.estimators.fit_stream import FitStream
 from streamchi2.estimators.map_params import divided
 from streamchi2.feature_map import AdaptiveFeatureMap, Projection
@@ -25,7 +26,32 @@ class TwoPasses(FitStream):
     n_components: Any
     n_pca: Any
 
-    def fit_stream(self, source: Any, *, memory_budget: Any = None, **options: Any) -> Self:
+    @documented_like(
+        FitStream.fit_stream,
+        memory_budget="""\
+memory_budget : int, str or None, default=None
+    Bytes for scatter matrices, as a number or like "4GB"; None is no limit. Solving takes two to
+    three times as much for a while. Where two passes are needed, the source must be one that can
+    be read again, no generator; they start afresh, and have no checkpoints.""",
+    )
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        memory_budget: int | str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        target_dtype: Any = None,
+        batch_size: int = 4096,
+        source_name: str | None = None,
+        forget: bool = True,
+        checkpoint: Any = None,
+        checkpoint_every: int = 100_000,
+        verbose: int = 1,
+        callback: Callable[[int, int | None], Any] | None = None,
+    ) -> Self:
         """Learn from a source larger than memory, in one pass or in two.
 
         With several descriptors the scatter of all their features takes 8 D^2 bytes. Where that is
@@ -35,23 +61,28 @@ class TwoPasses(FitStream):
         rounding where ``adapt=False``; else all rows are learnt under the final maps, where one
         pass has learnt the earlier ones under maps that were then transported.
 
-        Parameters
-        ----------
-        source : iterable, str, path, pyarrow.dataset.Dataset or pyarrow.Table
-            As for one pass; for two it must be one that can be read again: no generator.
-        memory_budget : int, str or None, default=None
-            Bytes for scatter matrices, as a number or like "4GB"; None is no limit. Solving takes
-            two to three times as much for a while.
-        **options
-            ``target``, ``columns``, ``batch_size``, ``source_name``, ``forget``, ``checkpoint``,
-            ``checkpoint_every`` and ``verbose`` as for :meth:`ExpChi2Sampler.fit_stream`; two
-            passes start afresh and have no checkpoints.
+        %(parameters)s
 
         Returns
         -------
         estimator
-            This one. A refusal in one of two passes leaves it as it was.
+            This one. A refusal in one of two passes leaves it as it was; where one pass refuses a
+            batch, those before it have been learnt.
         """
+        options: dict[str, Any] = {
+            "target": target,
+            "weight": weight,
+            "columns": columns,
+            "delimiter": delimiter,
+            "target_dtype": target_dtype,
+            "batch_size": batch_size,
+            "source_name": source_name,
+            "forget": forget,
+            "checkpoint": checkpoint,
+            "checkpoint_every": checkpoint_every,
+            "verbose": verbose,
+            "callback": callback,
+        }
         if not needs_two_passes(self, memory_budget):
             return super().fit_stream(source, **options)
         if isinstance(source, Iterator):
@@ -59,10 +90,10 @@ class TwoPasses(FitStream):
                 "source must be one that can be read twice where memory_budget asks for two "
                 f"passes, got a {type(source).__name__}"
             )
-        if options.get("checkpoint") is not None or not options.get("forget", True):
+        if checkpoint is not None or not forget:
             raise ValueError(
                 "two passes start afresh and have no checkpoints: forget must be True and "
-                f"checkpoint None, got {options}"
+                f"checkpoint None, got forget={forget} and checkpoint={checkpoint!r}"
             )
         stream = self._streamed_twice(source, options)
         with deferred_interrupts():

@@ -382,7 +382,7 @@ class NamedStreamModel(NamedStreamEstimator):
 
     @property
     def alpha_(self) -> float:
-        """The penalty in use."""
+        """Strength of the penalty in use, as given or as chosen."""
         model = self._schedule.model
         if model is None:
             raise AttributeError(f"this {type(self).__name__} has no model yet: learn a row first")
@@ -390,7 +390,7 @@ class NamedStreamModel(NamedStreamEstimator):
 
     @property
     def drift_events_(self) -> tuple[DriftEvent, ...]:
-        """Changes that the drift detector found, and what was done."""
+        """Changes that the drift detector has found, and what was done about them."""
         return self._events
 
     def _model_params(self) -> ModelParams:
@@ -422,7 +422,7 @@ class NamedStreamModel(NamedStreamEstimator):
 
     @property
     def descriptor_path_(self) -> dict[str, float]:
-        """The largest alpha of a group lasso at which each descriptor is in, strongest first."""
+        """The largest alpha at which a group lasso uses each descriptor, strongest first."""
         if self.descriptors is None:
             raise AttributeError("descriptor_path_ needs descriptors, got None")
         entries = descriptor_entries(self._reading, self._model_params()).tolist()

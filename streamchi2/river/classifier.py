@@ -11,20 +11,26 @@ from river import base
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 from scipy.special import softmax
 
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.model import FittedModel
 from streamchi2.river.base import NamedStreamModel
+from streamchi2.river.parameter_docs import LEARNER
 from streamchi2.state import require
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
 from streamchi2.validation import Floats, as_label, as_positive_float
 
 
+@documented(LEARNER, ATTRIBUTES)
 class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     r"""Kernel ridge classification with the exp-chi2 kernel, at linear cost and constant memory.
 
     Rows become features of the kernel (see :class:`ExpChi2Sampler`), least squares on one-hot
     targets is solved again whenever rows have grown by six to twelve per cent, and predictions in
     between use the last solution.
+    ``alpha``, where it is not a number, is chosen again whenever the number of rows has doubled.
+    Every penalty but "ridge", and ``n_pca``, makes each solution some ten times as expensive.
 
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
 
@@ -35,53 +41,9 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same model, bit for
     bit; merging shards equals one pass; a refused call leaves no trace; reading changes nothing.
 
-    Parameters
-    ----------
-    n_components
-        Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows, with
-        landmarks up to eight times that for the first 2D.
-    descriptors
-        Kinds of features, each with a map of its own, so that their kernels add up: a dict from
-        names to lists of keys, to a prefix of keys, or to a callable that says of a key whether it
-        belongs. Keys may belong to several; those in none are not read. ``n_components`` and
-        ``n_pca`` are then divided evenly, and they, ``beta``, ``dof``, ``series``, ``n_terms``,
-        ``basis`` and ``n_buckets`` may be dicts with a value for each. Callables cannot be saved.
-    alpha
-        Penalty, or how it is chosen, again whenever rows have doubled: "auto" by leave-one-out
-        while rows are fewer than features, then by generalised cross-validation bounded below by
-        restricted maximum likelihood; "gcv" and "reml" by those criteria alone.
-    penalty, l1_ratio
-        What is penalised: "ridge", "lasso" or "elastic_net", and its share of absolute values;
-        with descriptors also "group_lasso", which chooses among them. All but the first, and
-        ``n_pca``, make every solution some ten times as dear.
-    n_pca
-        Learn inside that many principal components of the features, or as many as hold this share
-        of their variance; None keeps all features.
-    calibrate
-        "quantile" shifts the scores of each class so that the same share of its rows exceeds zero.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt, dtype, seed
-        As in :class:`ExpChi2Sampler`.
-    half_life
-        Rows after which everything learnt counts half; None remembers everything.
-    drift_detector
-        None, "adwin", or a drift detector of river's: it is fed the model's own errors, row by
-        row, each made before the row was learnt. "adwin" gives the alarms of river's ADWIN with
-        its usual parameters, and is the only one that :func:`streamchi2.save` can write.
-    drift_memory
-        What the past counts, from the next solution on, when the detector has found a change. The
-        nodes k are then estimated again too.
+    %(parameters)s
 
-    Attributes
-    ----------
-    drift_events_
-        Changes found: at which row, from which row on the past was faded, and how much.
-    alpha_
-        The penalty in force.
-    descriptor_weights_, descriptor_path_
-        With descriptors: the weight of each kernel that group lasso has chosen, and the largest
-        penalty at which each descriptor is in.
-    k_, beta_, transports_, n_samples_seen_
-        As in :class:`ExpChi2Sampler`.
+    %(attributes)s
 
     References
     ----------

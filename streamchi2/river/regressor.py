@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, to_native_series
 
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.model import FittedModel
 from streamchi2.river.base import NamedStreamModel
+from streamchi2.river.parameter_docs import LEARNER
 from streamchi2.state import require
 from streamchi2.statistics.targets import NumericTargets
 from streamchi2.stream import Stream
@@ -19,40 +22,24 @@ from streamchi2.stream import Stream
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
 
+@documented(LEARNER, ATTRIBUTES)
 class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     r"""Kernel ridge regression with the exp-chi2 kernel, at linear cost and constant memory.
 
     .. math:: \min_w \sum_i (y_i - w^\top z(x_i) - b)^2 + \alpha \lVert w \rVert^2
 
-    The model is solved again whenever rows have grown by six to twelve per cent; the laws are those
-    of :class:`ExpChi2Classifier`.
+    Rows become features z of the kernel (see :class:`ExpChi2Sampler`), and least squares is solved
+    again whenever rows have grown by six to twelve per cent; predictions in between use the last
+    solution.
+    ``alpha``, where it is not a number, is chosen again whenever the number of rows has doubled.
+    Every penalty but "ridge", and ``n_pca``, makes each solution some ten times as expensive.
 
-    Parameters
-    ----------
-    n_components
-        Number of features D. Memory is about 8 D^2 bytes, twice that for the first D rows, with
-        landmarks up to eight times that for the first 2D.
-    descriptors
-        As in :class:`ExpChi2Classifier`.
-    alpha
-        Penalty, or how it is chosen, again whenever rows have doubled: "auto" by leave-one-out
-        while rows are fewer than features, then by generalised cross-validation bounded below by
-        restricted maximum likelihood; "gcv" and "reml" by those criteria alone.
-    penalty, l1_ratio, n_pca
-        As in :class:`ExpChi2Classifier`.
-    beta, dof, series, n_terms, basis, landmarks, n_buckets, normalize, adapt, dtype, seed
-        As in :class:`ExpChi2Sampler`.
-    half_life
-        Rows after which everything learnt counts half; None remembers everything.
+    Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same model, bit for
+    bit; merging shards equals one pass; a refused call leaves no trace; reading changes nothing.
 
-    Attributes
-    ----------
-    alpha_
-        The penalty in force.
-    descriptor_weights_, descriptor_path_
-        As in :class:`ExpChi2Classifier`.
-    k_, beta_, transports_, n_samples_seen_
-        As in :class:`ExpChi2Sampler`.
+    %(parameters)s
+
+    %(attributes)s
 
     References
     ----------
@@ -66,8 +53,8 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     >>> rows = [dict(enumerate(share)) for share in shares]
     >>> stream = [(x, np.sin(8 * x[0]) + x[1]) for x in rows]
     >>> model = ExpChi2Regressor(n_components=256, seed=0)
-    >>> evaluate.progressive_val_score(stream, model, metrics.R2())
-    R2: 0.84082
+    >>> print(f"{evaluate.progressive_val_score(stream, model, metrics.R2()).get():.3f}")
+    0.841
     """
 
     _targets_kind = NumericTargets

@@ -10,15 +10,19 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
+from streamchi2.estimators.documented import documented
+from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.feature_map import FeatureMap
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
+from streamchi2.river.parameter_docs import SAMPLER
 from streamchi2.river.row_features import features_of
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.statistics.row_buffer import Row
 from streamchi2.validation import Floats
 
 
+@documented(SAMPLER, ATTRIBUTES)
 class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     r"""Random Fourier features of the exp-chi2 kernel, for any model that follows in a pipeline.
 
@@ -29,58 +33,17 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     1024, 4096, ... where that pays, and the new coordinates are rotated onto the old ones, so that
     the model behind stays valid.
 
+    With ``basis="subspace"`` and ``"landmarks"`` the map is planned on the first D and 2D rows.
+    Until then maps of the first 1, 4, 16, ... rows serve, and features change at these rows: a
+    model that follows in a pipeline has to begin again at each of them, while the classifier and
+    the regressor learn the kept rows again.
+
     Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same map, bit for
     bit; a refused call leaves no trace; ``transform_*`` changes nothing.
 
-    Parameters
-    ----------
-    n_components
-        Number of features D; best even, since cosine and sine come in pairs.
-    beta
-        Inverse scale of the kernel. "auto" is one over the mean chi2 distance of the first rows.
-    dof
-        Degrees of freedom, above 0 and at most 2; 2 is exp-chi2.
-    series
-        How values become coordinates: "direct", "chebyshev" or "vz".
-    n_terms
-        Coordinates per value, or "auto": as many as the first rows need. Should they not suffice
-        for what comes, a :class:`~streamchi2.errors.PrecisionWarning` says so.
-    basis
-        Which frequencies: "orthogonal", "gaussian" or "cosine"; features that know the data,
-        "subspace" and "landmarks", planned on the first D and 2D rows, as in
-        :class:`streamchi2.ExpChi2Sampler`; or "additive", the coordinates themselves. Until a map
-        is planned, maps of the first 1, 4, 16, ... rows serve, and features change at these rows: a
-        model that follows in a pipeline has to begin again at each of them, while the classifier
-        and the regressor learn the kept rows again.
-    landmarks
-        Rows to use with ``basis="landmarks"``, a list of dicts, in place of drawn ones.
-    n_buckets
-        Inputs into which the coordinates of all keys are folded by signed hashing. "auto" is
-        twice ``n_components`` and at least 1024.
-    normalize
-        "l1" divides every row by its sum before anything else; None leaves rows as they are.
-    adapt
-        Whether k follows the stream after the first 64 rows.
-    half_life
-        Rows after which the memory of inputs has faded by half; None remembers everything.
-    dtype
-        Of the work: "float32" or "float64".
-    prefix
-        With which the names of the features begin. In a union of several samplers each needs its
-        own, or features of the same name replace each other.
-    seed
-        Chooses the frequencies. Shards that are to be merged need the same one.
+    %(parameters)s
 
-    Attributes
-    ----------
-    k_
-        Nodes of the direct series now in use.
-    beta_
-        Inverse scale of the kernel.
-    transports_
-        Re-estimations of k: position in the stream, and how far the coordinates moved.
-    n_samples_seen_
-        Number of rows learnt from.
+    %(attributes)s
 
     References
     ----------

@@ -1,0 +1,221 @@
+r"""What each constructor parameter and each fitted attribute means: the text of all docstrings.
+
+:func:`~streamchi2.estimators.documented.documented` puts these entries into the docstrings of the
+classes, with the defaults of their constructors. River's front end has a table of its own, for what
+differs there, in ``river/parameter_docs.py``.
+"""
+
+from __future__ import annotations
+
+from streamchi2.estimators.documented import entries
+
+# Parameters of the feature map, for both front ends.
+MAP = entries(
+    r"""
+    beta : float or "auto"
+        Inverse scale of the kernel ``exp(-beta * chi2(x, y))``: the larger, the narrower the
+        kernel. "auto" is one over the mean chi2 distance between the first rows.
+    dof : float
+        Degrees of freedom of the kernel, above 0 and at most 2. With 2 it is the exp-chi2 kernel,
+        with 1 it is ``erfc(sqrt(beta * chi2(x, y)))``.
+    series : {"direct", "chebyshev", "vz"}
+        How a value becomes a few coordinates whose inner products are close to ``2xy / (x + y)``.
+        "direct" converges geometrically, and its nodes k are fitted to the values seen;
+        "chebyshev" and "vz" (Vedaldi and Zisserman) are there for comparison.
+    n_terms : int or "auto"
+        Number of coordinates for each value. "auto" takes the fewest that keep the error of the
+        direct series below a third of that of the random features, on the first rows; it is 5 for
+        the other series. Where the stream later needs more, a
+        :class:`~streamchi2.errors.PrecisionWarning` says so.
+    basis : {"orthogonal", "gaussian", "cosine", "subspace", "landmarks", "additive"}
+        How coordinates become features.
+
+        - "orthogonal": random frequencies, orthogonal to each other in blocks, by fast transforms;
+          no matrix is stored.
+        - "gaussian": independent random frequencies, a cosine and a sine of each.
+        - "cosine": independent random frequencies, one cosine with a random shift of each, as in
+          the paper.
+        - "subspace": orthogonal frequencies, most of which point where the first D rows vary (at
+          most 1024 rows are kept for that). They are the best to learn from, but their kernel is
+          smoother than the exact one; ``kernel_error()`` shows by how much.
+        - "landmarks": Nyström features, from D rows that are drawn from the first 2D. They are
+          nearest to the exact kernel and cost most per row.
+        - "additive": the coordinates themselves, without the exponential. Their kernel is
+          :math:`\sum_i 2 x_i y_i / (x_i + y_i)`. They suit wide, sparse counts such as text.
+    normalize : {"l1"} or None
+        "l1" divides every row by its sum before anything else, landmarks included; a row of zeros
+        stays as it is. None leaves all rows as they are.
+    adapt : bool
+        Whether the nodes k of the series are estimated again as the stream goes on: at rows 256,
+        1024, 4096, ... and only where that makes the error clearly smaller. What was learnt from
+        earlier features stays valid, because new coordinates are rotated onto the old ones.
+    """
+)
+
+_SCIKIT_LEARN = entries(
+    """
+    landmarks : array-like, sparse matrix or DataFrame of shape (m, d), or None
+        Rows to use as landmarks, with ``basis="landmarks"``, in place of drawn ones: at least D of
+        them. Of more, the D leading directions are used. The map is then planned on the first 64
+        rows.
+    n_buckets : int, "auto" or None
+        Number of inputs into which the coordinates of wide rows are folded by signed hashing.
+        "auto" folds where there would be more than 16384 coordinates, None never.
+    dtype : {"float32", "float64"}
+        Precision of the features. Sums over rows are float64 in either case.
+    n_jobs : int or None
+        Number of threads that compute features: None means 1, -1 all cores. It does not change the
+        result.
+    random_state : int, RandomState or None
+        Chooses the random frequencies and the landmarks that are drawn. Shards that are to be
+        merged need the same int.
+    """
+)
+
+# ExpChi2Sampler.
+SAMPLER = {
+    **MAP,
+    **_SCIKIT_LEARN,
+    **entries(
+        """
+        n_components : int or None
+            Number of features D. It is best even, since features come in pairs of a cosine and a
+            sine. None is for ``basis="additive"`` only, and keeps every coordinate.
+        half_life : float or None
+            Number of rows after which a row counts half in the histogram of inputs, to which the
+            series is fitted. None: all rows count the same.
+        """
+    ),
+}
+
+# Parameters of learners, for both front ends.
+LEARNING = entries(
+    r"""
+    n_pca : int, float in (0, 1) or None
+        Learn inside the leading principal components of the features: this many of them, or as
+        many as hold this share of the variance. None learns from all features.
+    alpha : float or {"auto", "gcv", "reml"}
+        Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso`` and
+        ``ElasticNet``; or how it is chosen in the same pass, one for all outputs. "gcv" is
+        generalised cross-validation, "reml" restricted maximum likelihood, which is for ridge
+        regression only. "auto" is leave-one-out while rows are fewer than features and then "gcv",
+        but never weaker than "reml"; for the other penalties it is "gcv".
+    penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
+        What is added to the squared error: the squares of the coefficients ("ridge"), their
+        absolute values ("lasso"), or a mixture of both ("elastic_net"). "group_lasso" needs
+        ``descriptors`` and chooses among them: each is used as a whole, or not at all. With a
+        number ``alpha`` it minimises
+
+        .. math:: \frac{1}{2n} \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2
+                  + \alpha \sum_g \sqrt{v_g} \, \lVert W_g \rVert
+
+        where :math:`W_g` are the coefficients of descriptor g and :math:`v_g` is the total
+        variance of its features. With "auto" or "gcv" the group lasso only decides which
+        descriptors are used, and with what relative weights; how much to shrink is then chosen as
+        for ridge regression.
+    l1_ratio : float
+        Share of the absolute values in the elastic net, above 0 and at most 1. The other penalties
+        ignore it.
+    calibrate : {"quantile"} or None
+        "quantile" subtracts a threshold from the scores of each class: the score that half as
+        many rows exceed as the class has members. Without it the scores of classes of very
+        different sizes are not comparable. None leaves the scores of the regression as they are.
+    half_life : float or None
+        Number of rows after which a row counts half, in the histogram of inputs and in everything
+        that was learnt. None: all rows count the same. The penalty does not fade.
+    """
+)
+
+# ExpChi2Classifier and ExpChi2Regressor.
+LEARNER = {
+    **SAMPLER,
+    **LEARNING,
+    **entries(
+        """
+        n_components : int
+            Number of features D. Statistics take 8 D^2 bytes of memory, and learning a row costs
+            about D^2 operations.
+        descriptors : mapping of str to columns, or None
+            Several kinds of histograms side by side in X, such as ``{"hog": slice(0, 720), "bow":
+            slice(720, None)}``: slices, lists of positions, names of DataFrame columns, masks, or
+            callables such as scikit-learn's ``make_column_selector``, which are given the first
+            batch. A column may belong to several; one that belongs to none is not read. Each
+            descriptor has an input histogram, k, beta and map of its own, and is normalized by
+            itself. Their features stand side by side, so that their kernels add up.
+            ``n_components`` and an integer ``n_pca`` are totals, divided evenly; they, ``beta``,
+            ``dof``, ``series``, ``n_terms``, ``basis`` and ``n_buckets`` may also be dicts with
+            one value for each descriptor, and attributes of the map are such dicts then.
+        """
+    ),
+}
+
+# ExpChi2PCA.
+PCA = {
+    **LEARNER,
+    **entries(
+        """
+        n_pca : int, float in (0, 1) or None
+            Number of principal components that come out, or the share of the variance that the
+            fewest sufficient ones must hold. None keeps all D.
+        """
+    ),
+}
+
+# StreamingRidge, StreamingRidgeClassifier and StreamingPCA: rows are features already.
+LINEAR = {
+    "alpha": LEARNING["alpha"],
+    **entries(
+        """
+        penalty : {"ridge", "lasso", "elastic_net"}
+            What is added to the squared error: the squares of the coefficients, their absolute
+            values, or a mixture of both.
+        half_life : float or None
+            Number of rows after which a row counts half. None: all rows count the same. The
+            penalty does not fade.
+        """
+    ),
+    "l1_ratio": LEARNING["l1_ratio"],
+}
+STREAMING_PCA = entries(
+    """
+    n_components : int, float in (0, 1) or None
+        Number of components, or the share of the variance that the fewest sufficient ones must
+        hold. None keeps every direction in which rows vary.
+    half_life : float or None
+        Number of rows after which a row counts half. None: all rows count the same.
+    solver : {"exact", "warm"}
+        "exact" decomposes afresh after learning. "warm" starts from the components read last, which
+        is several times faster for few components of wide rows and misses at most about 1e-4 of the
+        variance they capture; the last digits then depend on when components were read.
+    """
+)
+
+# Types of all attributes, in the order of the docstrings, and after a colon the parameter that an
+# attribute belongs to. What they are is said by the docstring of the property.
+ATTRIBUTES = {
+    "classes_": "ndarray",
+    "coef_": "ndarray",
+    "intercept_": "float or ndarray",
+    "alpha_": "float",
+    "components_": "ndarray",
+    "mean_": "ndarray",
+    "explained_variance_": "ndarray",
+    "explained_variance_ratio_": "ndarray",
+    "n_components_": "int",
+    "descriptor_columns_": "dict of str to list of int: descriptors",
+    "descriptor_path_": "dict of str to float: descriptors",
+    "descriptor_weights_": "dict of str to float: descriptors",
+    "beta_": "float",
+    "k_": "ndarray",
+    "n_terms_": "int",
+    "input_histogram_": "LogHistogram",
+    "predicted_kernel_error_": "float",
+    "transports_": "tuple of (position, residual)",
+    "transport_residual_": "float",
+    "landmarks_": "csr_array: landmarks",
+    "drift_events_": "tuple of DriftEvent: drift_detector",
+    "n_samples_seen_": "int",
+    "n_features_in_": "int",
+    "feature_names_in_": "ndarray of str",
+    "provenance_": "dict of str to tuple of (start, stop)",
+}
