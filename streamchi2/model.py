@@ -33,9 +33,12 @@ from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
 from streamchi2.state import Array, Kind, Labels, Maybe, Object, SavedValue, require
 from streamchi2.statistics.block_moments import BlockMoments
+from streamchi2.statistics.class_weight import ClassWeight, class_factors
 from streamchi2.statistics.feature_statistics import CALIBRATION_ROWS, FeatureStatistics
 from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.separate_moments import SeparateMoments
+from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.statistics.targets import ClassTargets, has_target
 from streamchi2.stream import Reading
 from streamchi2.validation import Floats, positions_of_labels
@@ -51,6 +54,7 @@ class ModelParams:
     penalty: PenaltyParams = field(default_factory=PenaltyParams)
     calibrate: str | None = None
     calibration_rows: int = CALIBRATION_ROWS  # of the sample, once rows are no longer kept
+    class_weight: ClassWeight = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,14 +217,14 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     classes = targets.labels if isinstance(targets, ClassTargets) else None
     with one_blas_thread:
         if _is_dual(statistics, params):
-            dual = DualRegression.of(reading)
+            dual = DualRegression.of(reading, params.class_weight)
             linear = dual.solve(params.penalty.alpha)
             calibrator: Calibrator | None = None
             if classes is not None:
                 calibrator = DualCalibrator(dual, linear.alpha, params.calibrate)
             return FittedModel(linear, classes, calibrator, features_of)
         folded = statistics.folded()
-        if folded.labelled is None or folded.labelled.features.weight <= 0.0:
+        if folded.labelled is None:
             raise NoTargetError("no row has had a target yet")
         known = getattr(folded.labelled, "classes", None)
         if known is not None and classes is not None and known.size < classes.size:
@@ -230,7 +234,8 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
         found = solve(problem, params.penalty)
     calibrator = None
     if classes is not None and folded.sample is not None:
-        calibrator = SampleCalibrator(found, features_of, classes, folded.sample, params)
+        factors = _factors(folded.labelled, params)
+        calibrator = SampleCalibrator(found, features_of, classes, folded.sample, params, factors)
     return FittedModel(found.model, classes, calibrator, features_of, found.scales)
 
 
@@ -242,12 +247,12 @@ def _problem(
     statistics: FeatureStatistics, feature_map: FeatureMap | None, params: ModelParams
 ) -> RegressionProblem:
     """Return the regression in the coordinates in which it is to be solved."""
-    assert statistics.labelled is not None
     n_pca = params.n_pca
     # Ridge regression reads one triangle of the scatter, of which no copy is needed.
-    moments = statistics.labelled.summary(
-        whole=n_pca is not None or params.penalty.penalty != "ridge"
-    )
+    whole = n_pca is not None or params.penalty.penalty != "ridge"
+    moments = _moments(statistics.labelled, params, whole=whole)
+    if moments.weight <= 0.0:
+        raise NoTargetError("no row has had a target yet")
     known = None if feature_map is None else feature_map.projection
     if known is not None:
         sizes = consecutive(known.sizes)
@@ -256,11 +261,32 @@ def _problem(
     if n_pca is None:
         return RegressionProblem(moments, None, sizes, moments.mean)
     found = components_of(statistics, n_pca)
-    # Only without rows that lack targets is this the scatter that was decomposed.
-    diagonal = len(sizes) == 1 and statistics.unlabelled is None
+    # Only without rows that lack targets, and without weights of classes, which components do not
+    # know, is this the scatter that was decomposed.
+    same_rows = statistics.unlabelled is None and not statistics.separate
+    diagonal = len(sizes) == 1 and same_rows
     vectors, values = found.vectors, found.pairs[0].values if diagonal else None
     projected = vectors.moments(moments, values)
     return RegressionProblem(projected, vectors, vectors.outputs, moments.mean)
+
+
+def _moments(labelled: Any, params: ModelParams, *, whole: bool) -> RegressionMoments:
+    """Return what the solvers read, classes weighted as the parameters say."""
+    if not isinstance(labelled, SeparateMoments):
+        moments: RegressionMoments = labelled.summary(whole=whole)
+        return moments
+    factors = class_factors(params.class_weight, labelled.classes, labelled.weights)
+    # A heavy class has not more rows than a light one: the number of rows stays.
+    return replace(labelled.weighted(factors).summary(whole=whole), count=labelled.count)
+
+
+def _factors(labelled: Any, params: ModelParams) -> NDArray[np.float64] | None:
+    """Return how much the rows of each class count, in units of the mean row; None if alike."""
+    if not isinstance(labelled, SeparateMoments):
+        return None
+    weights = labelled.weights
+    factors = class_factors(params.class_weight, labelled.classes, weights)
+    return np.asarray(factors * (weights.sum() / (factors @ weights)))
 
 
 def descriptor_entries(reading: Reading, params: ModelParams) -> NDArray[np.float64]:
@@ -281,7 +307,7 @@ class DualRegression:
     _tuned: dict[float | str, tuple[float, NDArray[np.float64]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, reading: Reading) -> DualRegression:
+    def of(cls, reading: Reading, class_weight: ClassWeight = None) -> DualRegression:
         """Return the regression of a reading whose rows are kept."""
         statistics = reading.statistics
         if not statistics.kept:
@@ -297,8 +323,16 @@ class DualRegression:
         targets = targets[known]
         if not isinstance(reading.targets, ClassTargets):
             return cls(ridge, targets, None)
-        codes = positions_of_labels(targets["label"], reading.targets.labels)
-        one_hot = np.zeros((codes.size, reading.targets.labels.size))  # never classes x classes
+        labels = reading.targets.labels
+        codes = positions_of_labels(targets["label"], labels)
+        if class_weight is not None:
+            members = np.bincount(codes, ridge.weights, labels.size).astype(np.float64)
+            factors = class_factors(class_weight, labels, members)[codes]
+            heavy = factors > 0.0
+            if not heavy.any():
+                raise NoTargetError("no row has had a label of a class with weight yet")
+            ridge, codes = ridge.weighted(factors).only(heavy), codes[heavy]
+        one_hot = np.zeros((codes.size, labels.size))  # never classes x classes
         one_hot[np.arange(codes.size), codes] = 1.0
         return cls(ridge, one_hot, codes)
 
@@ -365,8 +399,10 @@ class SampleCalibrator(Calibrator):
         classes: NDArray[Any],
         sample: Reservoir,
         params: ModelParams,
+        factors: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(params.calibrate)
+        self._factors = factors
         self._found, self._feature_map = found, feature_map
         self._classes, self._sample = classes, sample.prefix(params.calibration_rows)
         self._exact = params.penalty.penalty in ("ridge", "group_lasso")
@@ -383,8 +419,12 @@ class SampleCalibrator(Calibrator):
         one_hot = np.zeros((codes.size, self._classes.size))
         one_hot[np.arange(codes.size), codes] = 1.0
         shares = own_shares(found.inner, found.problem.moments, features, exact=self._exact)
+        weights = sample.importance()
+        if self._factors is not None:
+            factors = self._factors[codes]
+            shares, weights = shares * factors[:, None], weights * factors
         scores = left_out_scores(found.inner.scores(features), one_hot, shares)
-        return scores, codes, sample.importance()
+        return scores, codes, weights
 
     def shares(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the share of each class in the whole stream."""

@@ -250,6 +250,7 @@ class Stream(Saved):
             half_life=self.half_life,
             dual_rows=self._dual_rows(feature_map),
             sample_seed=seed,
+            separate=isinstance(self.targets, ClassTargets) and self.targets.separate,
         )
 
     def provisional_map(self) -> FeatureMap | None:
@@ -434,14 +435,11 @@ class Stream(Saved):
     def new_shard(self, feature_map: FeatureMap) -> Stream:
         """Return an empty stream under a map of this one's: a worker's share."""
         assert self.feature_map is not None
-        targets = self.targets
-        if isinstance(targets, ClassTargets) and not targets.complete:
-            targets = ClassTargets(targets.labels)
         return Stream(
             self.n_features,
             names=self.names,
             feature_map=AdaptiveFeatureMap(self.feature_map.params, feature_map),
-            targets=targets,
+            targets=self.targets,
             learns=self.learns,
             longest=self.longest,
         )
@@ -504,6 +502,8 @@ class Stream(Saved):
         require(statistics.dual_rows == known, f"rows must be kept up to {known}")
         has_sample = planned is not None and isinstance(self.targets, ClassTargets)
         require((statistics.sample is not None) == has_sample, "classes come with a sample")
+        separate = isinstance(self.targets, ClassTargets) and self.targets.separate
+        require(statistics.separate == separate, "moments of each class, or of all together")
         if isinstance(self.targets, ClassTargets):
             classes = getattr(statistics.labelled, "classes", self.targets.labels)
             self.targets.check_known(classes)

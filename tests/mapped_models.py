@@ -33,6 +33,10 @@ ESTIMATORS = {
         ExpChi2Classifier(32, n_pca=0.9, penalty="lasso", alpha=1e-3, **SEEDED),
         LABELS,
     ),
+    "balanced classifier": (
+        ExpChi2Classifier(32, n_pca=16, class_weight="balanced", **SEEDED),
+        LABELS,
+    ),
     "regressor": (ExpChi2Regressor(32, **SEEDED), TARGETS[:, 0]),
     "two targets": (
         ExpChi2Regressor(32, penalty="elastic_net", alpha=1e-3, half_life=300.0, **SEEDED),

@@ -76,7 +76,12 @@ ESTIMATORS = {
     ),
     "fading classifier": (
         lambda: ExpChi2Classifier(
-            16, calibrate="quantile", half_life=50, random_state=0, basis="orthogonal"
+            16,
+            calibrate="quantile",
+            class_weight={0: 2.0, 2: 0.5},
+            half_life=50,
+            random_state=0,
+            basis="orthogonal",
         ),
         CODES,
     ),
@@ -120,7 +125,10 @@ ESTIMATORS = {
         NUMBERS[:, None],
     ),
     "ridge classifier": (StreamingRidgeClassifier, CODES > 0),
-    "ridge classifier of words": (lambda: StreamingRidgeClassifier(alpha="gcv"), WORDS),
+    "ridge classifier of words": (
+        lambda: StreamingRidgeClassifier("gcv", class_weight={"ham": 2.0}),
+        WORDS,
+    ),
     "river sampler": (lambda: river.ExpChi2Sampler(8, n_buckets=16, seed=0), None),
     "river classifier": (
         lambda: river.ExpChi2Classifier(16, half_life=99.0, seed=0, basis="orthogonal"),
@@ -135,7 +143,9 @@ ESTIMATORS = {
         WORDS,
     ),
     "river additive classifier": (
-        lambda: river.ExpChi2Classifier(24, basis="additive", calibrate="quantile", seed=0),
+        lambda: river.ExpChi2Classifier(
+            24, basis="additive", calibrate="quantile", class_weight="balanced", seed=0
+        ),
         WORDS,
     ),
     "river subspace regressor": (

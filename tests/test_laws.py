@@ -50,6 +50,7 @@ CLASSIFIERS = [
     ExpChi2Classifier(16, alpha=0.1, half_life=30, random_state=0),
     ExpChi2Classifier(8, basis="landmarks", alpha=0.1, random_state=0),
     StreamingRidgeClassifier(),
+    ExpChi2Classifier(16, alpha=0.1, class_weight="balanced", random_state=0),
 ]
 REGRESSORS = [ExpChi2Regressor(16, alpha=0.1, random_state=0), StreamingRidge()]
 

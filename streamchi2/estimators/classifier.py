@@ -12,11 +12,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER
 from streamchi2.estimators.regression import MapRegression
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.sources import Batch
+from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_choice, as_labels
 
@@ -66,6 +68,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
         calibrate: str | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         beta: Any = "auto",
         dof: float = 2,
         series: str = "direct",
@@ -102,6 +105,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
             random_state=random_state,
         )
         self.calibrate = calibrate
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from rows and labels, as one ``partial_fit`` would."""
@@ -141,7 +145,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
 
     def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         def absent(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
-            targets = known or ClassTargets()
+            targets = class_targets(known, self.class_weight)
             return targets, targets.absent(n_rows)
 
         return self._learn_rows(X, sample_weight, absent, first=first)
@@ -160,7 +164,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
             labels = as_labels(self, y, n_rows)
             batch = with_labels(labels, given)
             heard = labels[batch["given"] & (True if heavy is None else heavy)]
-            return (known or ClassTargets()).with_batch(heard, classes), batch
+            return class_targets(known, self.class_weight).with_batch(heard, classes), batch
 
         return self._learn_rows(X, sample_weight, labelled, first=first)
 
@@ -174,7 +178,9 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     def _model_params(self) -> ModelParams:
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
-        return replace(super()._model_params(), calibrate=self.calibrate)
+        class_weight = as_class_weight(self.class_weight)
+        params = super()._model_params()
+        return replace(params, calibrate=self.calibrate, class_weight=class_weight)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -120,6 +120,13 @@ LEARNING = entries(
         "quantile" subtracts a threshold from the scores of each class: the score that half as
         many rows exceed as the class has members. Without it the scores of classes of very
         different sizes are not comparable. None leaves the scores of the regression as they are.
+    class_weight : dict, "balanced" or None
+        How many times as much the rows of each class count in the regression; 1 for a class that a
+        dict does not name. "balanced" is ``n / (c * n_k)`` for class k of c classes, as in
+        scikit-learn, with the sums of weights n_k and n of the whole stream: it is applied when
+        solving. The map and the principal components do not depend on it. The answer is exact, at
+        the price of one more scatter matrix for every class; where classes are many, weights of
+        rows cost nothing.
     half_life : float or None
         Number of rows after which a row counts half, in the histogram of inputs and in everything
         that was learnt. None: all rows count the same. The penalty does not fade.
@@ -175,6 +182,7 @@ LINEAR = {
         """
     ),
     "l1_ratio": LEARNING["l1_ratio"],
+    "class_weight": LEARNING["class_weight"],
 }
 STREAMING_PCA = entries(
     """

@@ -10,6 +10,7 @@ import numpy as np
 
 from streamchi2.bases import LandmarkRows
 from streamchi2.state import Archive, Json, JsonList, Maybe, Param, SharedRows
+from streamchi2.validation import as_label
 
 _PARAM = Param()
 
@@ -41,6 +42,8 @@ class ConstructorParams:
 def _kind(name: str) -> Any:
     if name == "landmarks":
         return Maybe(_LandmarksParam())
+    if name == "class_weight":
+        return _ClassWeightParam()
     return _DescriptorsParam() if name == "descriptors" else _ParamOrEach()
 
 
@@ -84,6 +87,37 @@ class _ParamOrEach:
 
     def found_entry(self, found: Json, archive: Archive) -> Any:
         return _PARAM.load(found, archive)
+
+
+@dataclass(frozen=True)
+class _ClassWeightParam:
+    """The parameter ``class_weight``: a text, None, or a dict whose keys are labels.
+
+    >>> _ClassWeightParam().dump({0: 1.0, 1: 2.5}, Archive())
+    {'weights': [[0, 1.0], [1, 2.5]]}
+    """
+
+    def dump(self, value: Any, archive: Archive) -> Json:
+        if not isinstance(value, Mapping):
+            return _PARAM.dump(value, archive)
+        pairs = [[as_label(label), weight] for label, weight in value.items()]
+        return {"weights": [[_PARAM.dump(own, archive) for own in pair] for pair in pairs]}
+
+    def load(self, found: Json, archive: Archive) -> Any:
+        if not isinstance(found, dict):
+            return _PARAM.load(found, archive)
+        pairs = found.get("weights")
+        if found.keys() != {"weights"} or not isinstance(pairs, list):
+            archive.refuse("must be one value or pairs of labels and weights", found)
+        weights = {}
+        for pair in pairs:
+            if not isinstance(pair, list) or len(pair) != 2:
+                archive.refuse("must be pairs of labels and weights", pair)
+            label, weight = (_PARAM.load(own, archive) for own in pair)
+            if not isinstance(label, str | int | float) or label in weights:
+                archive.refuse("must be pairs of distinct labels and weights", pair)
+            weights[label] = weight
+        return weights
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.linear import LinearStreamEstimator
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR
+from streamchi2.model import ModelParams
 from streamchi2.sources import Batch
+from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_labels
 
@@ -64,11 +69,13 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         *,
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
+        class_weight: Mapping[Any, float] | str | None = None,
         half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
         self.l1_ratio = l1_ratio
+        self.class_weight = class_weight
         self.half_life = half_life
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -159,9 +166,14 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         def labelled(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
             labels = as_labels(self, y, n_rows)
             heard = labels if heavy is None else labels[heavy]
-            return (known or ClassTargets()).with_batch(heard, classes), with_labels(labels)
+            targets = class_targets(known, self.class_weight)
+            return targets.with_batch(heard, classes), with_labels(labels)
 
         return self._learn_rows(X, sample_weight, labelled, first=first)
+
+    def _model_params(self) -> ModelParams:
+        class_weight = as_class_weight(self.class_weight)
+        return replace(super()._model_params(), class_weight=class_weight)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         batch.refuse_without_targets()

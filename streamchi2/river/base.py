@@ -367,6 +367,7 @@ class NamedStreamModel(NamedStreamEstimator):
     l1_ratio: float
     n_pca: Any
     calibrate: str | None = None
+    class_weight: Any = None
 
     def _start(self) -> None:
         super()._start()
@@ -395,7 +396,8 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _model_params(self) -> ModelParams:
         """Validate the parameters that decide how statistics become a model, and return them."""
-        given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate)
+        weight = self.class_weight
+        given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate, weight)
         if self._checked is None or self._checked[0] != given:
             self._checked = given, self._validated_params()
         return self._checked[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from river import base
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 from scipy.special import softmax
 
+from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.model import FittedModel
+from streamchi2.model import FittedModel, ModelParams
 from streamchi2.river.base import NamedStreamModel
 from streamchi2.river.parameter_docs import LEARNER
 from streamchi2.state import require
+from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
 from streamchi2.validation import Floats, as_label, as_positive_float
@@ -69,6 +72,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         l1_ratio: float = 0.5,
         n_pca: Any = None,
         calibrate: str | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         beta: Any = "auto",
         dof: Any = 2.0,
         series: Any = "direct",
@@ -91,6 +95,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         self.l1_ratio = l1_ratio
         self.n_pca = n_pca
         self.calibrate = calibrate
+        self.class_weight = class_weight
         self.beta = beta
         self.dof = dof
         self.series = series
@@ -119,7 +124,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
             "basis": "gaussian",
             "n_buckets": 128,
         }
-        yield {"n_components": 40, "basis": "landmarks"}
+        yield {"n_components": 40, "basis": "landmarks", "class_weight": "balanced"}
         yield {"n_components": 64, "basis": "additive", "n_pca": 5}
         yield {
             "n_components": 2,
@@ -142,7 +147,14 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         return super()._new_stream()
 
     def _no_targets(self) -> ClassTargets:
-        return ClassTargets()
+        return class_targets(None, self.class_weight)
+
+    def _validated_params(self) -> ModelParams:
+        if self._stream is not None:
+            assert isinstance(self._stream.targets, ClassTargets)
+            class_targets(self._stream.targets, self.class_weight)
+        class_weight = as_class_weight(self.class_weight)
+        return replace(super()._validated_params(), class_weight=class_weight)
 
     def _checked_target(self, y: Any) -> Any:
         return as_label(y)

@@ -97,6 +97,8 @@ class DualRidge:
         Positive weights.
     origin : ndarray, shape (D,)
         Features of the reference row.
+    copies : ndarray, shape (n,), optional
+        How many rows each stands for, where the weights do not say so.
 
     Notes
     -----
@@ -120,10 +122,12 @@ class DualRidge:
         gram: NDArray[np.float64],
         weights: NDArray[np.float64],
         origin: Floats,
+        copies: NDArray[np.float64] | None = None,
     ) -> None:
         self.shifted = shifted
         self.gram = gram
         self.weights = weights
+        self.copies = weights if copies is None else copies
         self.origin = np.asarray(origin, dtype=np.float64)
 
     def only(self, rows: NDArray[np.bool_]) -> DualRidge:
@@ -131,7 +135,13 @@ class DualRidge:
         if rows.all():
             return self
         gram = np.tril(self.gram)[np.ix_(rows, rows)]
-        return DualRidge(self.shifted[rows], gram, self.weights[rows], self.origin)
+        weights, copies = self.weights[rows], self.copies[rows]
+        return DualRidge(self.shifted[rows], gram, weights, self.origin, copies)
+
+    def weighted(self, factors: NDArray[np.float64]) -> DualRidge:
+        """Return the regression in which each row counts its factor times as much."""
+        weights = self.weights * factors
+        return DualRidge(self.shifted, self.gram, weights, self.origin, self.copies)
 
     def solve(self, targets: NDArray[np.float64], alpha: float) -> LinearModel:
         """Return the model for targets of shape (n, t) and a penalty."""
@@ -181,6 +191,6 @@ class DualRidge:
         A given ``alpha`` is kept.
         """
         whole = np.tril(self.gram) + np.tril(self.gram, -1).T
-        spectrum = GramSpectrum.of(whole, targets, self.weights)
+        spectrum = GramSpectrum.of(whole, targets, self.weights, self.copies)
         chosen = spectrum.chosen(alpha) if isinstance(alpha, str) else alpha
         return chosen, spectrum.left_out_scores(targets, chosen)

@@ -35,6 +35,7 @@ class GramSpectrum:
     turned: NDArray[np.float64]  # (n, t), U' R Y
     target_mean: NDArray[np.float64]  # (t,)
     weights: NDArray[np.float64]  # (n,)
+    copies: NDArray[np.float64]  # (n,), how many rows each stands for
 
     @classmethod
     def of(
@@ -42,9 +43,11 @@ class GramSpectrum:
         gram: NDArray[np.float64],
         targets: NDArray[np.float64],
         weights: NDArray[np.float64],
+        copies: NDArray[np.float64] | None = None,
     ) -> GramSpectrum:
         """Return the spectrum for inner products of rows, shape (n, n), in some 10 n^3 operations.
 
+        Weights are numbers of copies of each row unless ``copies`` says how many there are.
         The rows need not be centred, but far from the origin their inner products lose digits.
         """
         shares, roots = weights / weights.sum(), np.sqrt(weights)
@@ -58,12 +61,13 @@ class GramSpectrum:
             weights.size * np.finfo(np.float64).eps * float((weights * gram.diagonal()).max())
         )
         values = np.where(values > rounding, values, 0.0)
-        return cls(centred, values, vectors, turned, target_mean, weights)
+        copies = weights if copies is None else copies
+        return cls(centred, values, vectors, turned, target_mean, weights, copies)
 
     @property
     def count(self) -> float:
         """Number of rows that the weights stand for."""
-        return effective_count(float(self.weights.sum()), float(self.weights @ self.weights))
+        return effective_count(float(self.copies.sum()), float(self.copies @ self.copies))
 
     def chosen(self, criterion: Criterion) -> float:
         """Return the penalty that the criterion takes; "auto" is leave-one-out."""
@@ -123,4 +127,5 @@ class GramSpectrum:
         """
         total = float(self.weights.sum())
         whole = self.weights / total + squared @ (self.eigenvalues / (self.eigenvalues + alpha))
-        return np.asarray(whole * left_out_parts(self.weights, total, self.count))
+        parts = left_out_parts(self.copies, float(self.copies.sum()), self.count)
+        return np.asarray(whole * parts)

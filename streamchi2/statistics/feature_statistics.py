@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import (
     Array,
+    Bool,
     Float,
     Int,
     Kind,
@@ -27,11 +28,13 @@ from streamchi2.statistics.centred_block import faded_weights, fading
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments, pooled
 from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.statistics.targets import has_target
 from streamchi2.validation import Floats, Rows
 
-_Labelled: TypeAlias = ClassMoments | TargetMoments | None
+LabelledMoments: TypeAlias = ClassMoments | SeparateMoments | TargetMoments
+_Labelled: TypeAlias = LabelledMoments | None
 _Unlabelled: TypeAlias = Moments | BlockMoments | None
 
 CALIBRATION_ROWS = 1024
@@ -92,6 +95,8 @@ class FeatureStatistics(Saved):
         Rows up to which features are kept.
     sample_seed : int or None, default=None
         Seed of the sample of rows; None where none is kept.
+    separate : bool, default=False
+        Whether moments are kept of each class by itself.
     """
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -102,7 +107,8 @@ class FeatureStatistics(Saved):
         "n_rows": Int(),
         "n_labelled": Int(),
         "kept": TupleOf(Object((FeatureBlock,))),
-        "labelled": Maybe(Object((ClassMoments, TargetMoments))),
+        "separate": Bool(),
+        "labelled": Maybe(Object((ClassMoments, SeparateMoments, TargetMoments))),
         "unlabelled": Maybe(Object((Moments, BlockMoments))),
         "sample": Maybe(Object((Reservoir,))),
     }
@@ -115,16 +121,18 @@ class FeatureStatistics(Saved):
         half_life: float | None = None,
         dual_rows: int = 0,
         sample_seed: int | None = None,
+        separate: bool = False,
     ) -> None:
         self.sizes = sizes
         self.n_targets = n_targets
         self.half_life = half_life
         self.dual_rows = dual_rows
+        self.separate = separate
         self.n_rows = 0
         self.n_labelled = 0  # rows that had a target
         self.kept: tuple[FeatureBlock, ...] = ()
         # Large, made when they are needed.
-        self.labelled: ClassMoments | TargetMoments | None = None
+        self.labelled: _Labelled = None
         self.unlabelled: Moments | BlockMoments | None = None
         self.sample = (
             None if sample_seed is None else Reservoir(CALIBRATION_ROWS, sample_seed, half_life)
@@ -213,11 +221,12 @@ class FeatureStatistics(Saved):
                 unlabelled.update(chosen(features, ~known), weights=chosen(block.weights, ~known))
         return labelled, unlabelled
 
-    def empty_labelled(self) -> ClassMoments | TargetMoments:
+    def empty_labelled(self) -> LabelledMoments:
         """Return moments of no rows with targets."""
         assert self.n_targets is not None
         if self.n_targets == 0:
-            return ClassMoments(self.n_features)
+            kind = SeparateMoments if self.separate else ClassMoments
+            return kind(self.n_features)
         return TargetMoments(self.n_features, self.n_targets)
 
     def _no_rows(self) -> Moments | BlockMoments:

@@ -5,7 +5,7 @@ Rows with and without a target share one array: labels carry a flag, numbers are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -36,6 +36,8 @@ class ClassTargets(SavedValue):
         Those seen or announced.
     complete : bool, default=False
         Whether the user has declared that there are no others.
+    separate : bool, default=False
+        Whether moments are kept of each class by itself, so that classes can be weighted.
 
     Examples
     --------
@@ -46,10 +48,15 @@ class ClassTargets(SavedValue):
     True
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {"labels": Labels(), "complete": Bool()}
+    STATE: ClassVar[dict[str, Kind]] = {
+        "labels": Labels(),
+        "complete": Bool(),
+        "separate": Bool(),
+    }
 
     labels: NDArray[Any] = field(default_factory=_no_labels)
     complete: bool = False
+    separate: bool = False
 
     n_targets: ClassVar[int] = 0  # numeric ones
 
@@ -72,7 +79,7 @@ class ClassTargets(SavedValue):
             return known
         if labels.size == 1 and known.labels.size and np.isin(labels, known.labels).all():
             return known
-        return type(self)(union_of_labels(known.labels, labels))
+        return replace(known, labels=union_of_labels(known.labels, labels))
 
     def merged(self, other: Any) -> Self:
         """Return what two streams know together, or refuse."""
@@ -87,11 +94,13 @@ class ClassTargets(SavedValue):
                     f"classes were declared as {side.labels.tolist()} and must agree to merge, "
                     f"got {together.tolist()} together"
                 )
-        return type(self)(together, self.complete or other.complete)
+        return replace(self, labels=together, complete=self.complete or other.complete)
 
     def _check_kind(self, other: Any) -> None:
         if not isinstance(other, ClassTargets):
             raise StateMismatchError(f"targets must be labels to merge, got {other!r}")
+        if self.separate != other.separate:
+            raise StateMismatchError("moments must be kept of each class on both sides to merge")
         if self.labels.size and other.labels.size:
             kinds = [side.labels.dtype.kind in "UT" for side in (self, other)]
             if kinds[0] != kinds[1]:
@@ -108,7 +117,7 @@ class ClassTargets(SavedValue):
                 f"classes must stay the same, got {declared.tolist()} after {self.labels.tolist()}"
             )
         refuse_unknown(self.labels, declared)
-        return type(self)(declared, complete=True)
+        return replace(self, labels=declared, complete=True)
 
     def validate(self) -> None:
         """Require labels that are sorted and distinct."""

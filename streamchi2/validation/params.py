@@ -74,7 +74,8 @@ def as_number_or_choice(
         return number
     allowed = " or ".join(repr(choice) for choice in choices)
     error = ValueError if is_number or isinstance(value, str) else TypeError
-    rule = f"a {'non-negative' if zero else 'positive'} finite number or {allowed}"
+    rule = f"a {'non-negative' if zero else 'positive'} finite number"
+    rule = f"{rule} or {allowed}" if choices else rule
     raise error(f"{name} must be {rule}, got {shown(value)}")
 
 

@@ -37,8 +37,9 @@ ESTIMATORS = [
     (StreamingRidge(alpha=0.1, penalty="lasso", half_life=500.0), TARGETS),
     (StreamingRidgeClassifier(), LABELS),
     (StreamingRidgeClassifier(alpha="gcv", half_life=900.0), LABELS),
+    (StreamingRidgeClassifier(class_weight="balanced", half_life=900.0), LABELS),
 ]
-NAMES = ["pca", "pca share", "ridge", "lasso", "classifier", "classifier gcv"]
+NAMES = ["pca", "pca share", "ridge", "lasso", "classifier", "classifier gcv", "balanced"]
 each_estimator = pytest.mark.parametrize(("estimator", "answers"), ESTIMATORS, ids=NAMES)
 
 cuts = st.lists(st.integers(0, N_ROWS), max_size=8).map(lambda inner: sorted({0, *inner, N_ROWS}))
@@ -66,7 +67,14 @@ def assert_same_bits(left, right):
         assert_array_equal(mine, theirs)
 
 
-@parametrize_with_checks([StreamingPCA(), StreamingRidge(), StreamingRidgeClassifier()])
+@parametrize_with_checks(
+    [
+        StreamingPCA(),
+        StreamingRidge(),
+        StreamingRidgeClassifier(),
+        StreamingRidgeClassifier(class_weight="balanced"),
+    ]
+)
 def test_scikit_learn_accepts_the_estimator(estimator, check):
     check(estimator)
 

@@ -62,6 +62,8 @@ FORGERIES = [
      lambda a: a[1:]),
     ("ClassMoments", PARTS["stream of labels"], "statistics.labelled.class_weights",
      lambda a: a + 1.0),
+    ("SeparateMoments", of("fading classifier", 300), "stream.statistics.labelled.classes",
+     lambda a: a[::-1]),
     ("BlockMoments", of("descriptor pca"), "stream.statistics.unlabelled.parts.0.weight", 1.0),
     ("Reservoir", PARTS["reservoir"], "scores", lambda a: a[::-1]),
     ("FeatureStatistics", PARTS["stream of labels"], "statistics.sizes", [9]),
@@ -103,7 +105,8 @@ def test_a_contradiction_is_refused_by_the_class_that_it_concerns(name, make, pa
 def test_a_stream_of_another_kind_of_estimator_is_refused():
     header, arrays = unpacked(dumped(estimator_after("fading classifier", 66)))
     header["object"]["class"] = "ExpChi2Regressor"
-    del header["object"]["params"]["calibrate"]
+    for name in ("calibrate", "class_weight"):
+        del header["object"]["params"][name]
     with pytest.raises(FormatError, match="is no valid ExpChi2Regressor: targets must be Numeric"):
         loaded(b"".join(packed(header, arrays)))
 

@@ -53,6 +53,9 @@ DESCRIPTORS = {"few": ["colour 1", "colour 0"], "all": "colour "}
 MODELS = {
     "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3, basis="orthogonal"),
     "dual classifier": lambda: ExpChi2Classifier(n_components=700, seed=3, basis="orthogonal"),
+    "balanced classifier": lambda: ExpChi2Classifier(
+        n_components=96, seed=3, class_weight="balanced", basis="orthogonal"
+    ),
     "fading classifier": lambda: ExpChi2Classifier(
         n_components=96, seed=3, half_life=130.0, basis="orthogonal"
     ),

@@ -1,0 +1,71 @@
+"""The parameter ``class_weight``: how much the rows of each class count in a regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.validation import as_label, as_number_or_choice
+
+# None, "balanced", or pairs of label and weight: a value that can be compared and hashed.
+ClassWeight = str | tuple[tuple[Any, float], ...] | None
+
+
+def as_class_weight(given: Any) -> ClassWeight:
+    """Return the parameter as a value, or refuse it.
+
+    >>> as_class_weight({"spam": 2, "ham": 1})
+    (('spam', 2.0), ('ham', 1.0))
+    >>> as_class_weight("equal")
+    Traceback (most recent call last):
+        ...
+    ValueError: class_weight must be None, 'balanced' or a dict from labels to weights, got 'equal'
+    """
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return given
+    if not isinstance(given, Mapping):
+        error = ValueError if isinstance(given, str) else TypeError
+        raise error(
+            f"class_weight must be None, 'balanced' or a dict from labels to weights, got {given!r}"
+        )
+    return tuple(
+        (as_label(label), float(as_number_or_choice(weight, (), name="class_weight", zero=True)))
+        for label, weight in given.items()
+    )
+
+
+def class_factors(
+    class_weight: ClassWeight, classes: NDArray[Any], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""Return how many times as much the rows of each class count.
+
+    "balanced" is :math:`n / (c\, n_k)` for the weight :math:`n_k` of class k among c classes that
+    have any, n in all, as in scikit-learn; a class that a dict does not name counts once.
+
+    Parameters
+    ----------
+    class_weight : "balanced", pairs or None
+        As :func:`as_class_weight` returns it.
+    classes : ndarray, shape (c,)
+        Labels, sorted.
+    weights : ndarray, shape (c,)
+        The weight of each class, zero before its first row.
+
+    Examples
+    --------
+    >>> class_factors("balanced", np.array([0, 1]), np.array([30.0, 10.0])).round(3)
+    array([0.667, 2.   ])
+    >>> class_factors(((1, 5.0),), np.array([0, 1]), np.array([30.0, 10.0]))
+    array([1., 5.])
+    """
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):
+        seen = weights > 0.0
+        shares = seen.sum() * weights / (weights.sum() or 1.0)
+        return np.asarray(1.0 / np.where(seen, shares, 1.0))
+    given = dict(class_weight)
+    return np.array([given.get(label, 1.0) for label in classes.tolist()])

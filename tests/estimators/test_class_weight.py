@@ -1,0 +1,150 @@
+"""class_weight: scikit-learn's meaning and answers, on one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
+
+from streamchi2 import ExpChi2Classifier, StreamingRidgeClassifier, river
+from streamchi2.errors import StateMismatchError
+from streamchi2.persistence import dumped
+
+_rng = np.random.default_rng(0)
+N_ROWS = 240
+LABELS = _rng.choice(3, N_ROWS, p=[0.75, 0.2, 0.05])
+LABELS[:4] = 0, 1, 2, 0
+ROWS = _rng.gamma(np.array([[1.0, 2, 1, 1, 1], [1, 1, 2, 1, 1], [1, 1, 1, 2, 1]])[LABELS])
+WEIGHTS = _rng.integers(1, 3, N_ROWS).astype(float)
+BATCHES = np.array_split(np.arange(N_ROWS), 7)
+WEIGHTED = ["balanced", {0: 0.25, 2: 8.0}, {1: 0.0}, {}]
+# Two solutions of equations with condition below 1e4, in float64.
+ROUNDING = {"rtol": 0.0, "atol": 1e-9}
+
+
+def streamed(model, labels=LABELS, rows=ROWS, weights=None):
+    model = clone(model)
+    for part in BATCHES:
+        own = None if weights is None else weights[part]
+        model.partial_fit(rows[part], labels[part], sample_weight=own)
+    return model
+
+
+@pytest.mark.parametrize("labels", [LABELS, LABELS > 0, np.array(["a", "b", "c"])[LABELS]])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("n_rows", [N_ROWS, 4])  # moments, and rows that are kept
+def test_the_answer_is_that_of_ridge_classifier(labels, weights, n_rows):
+    labels, weights = labels[:n_rows], None if weights is None else weights[:n_rows]
+    given = {label: 0.5 + place for place, label in enumerate(np.unique(labels).tolist())}
+    for class_weight in ("balanced", given):
+        model = StreamingRidgeClassifier(1.5, class_weight=class_weight)
+        model.fit(ROWS[:n_rows], labels, sample_weight=weights)
+        if weights is not None and class_weight == "balanced":  # n_k is a sum of weights here
+            own = compute_sample_weight("balanced", np.repeat(labels, weights.astype(int)))
+            own = own[np.cumsum(weights).astype(int) - 1] * weights
+            peer = RidgeClassifier(1.5).fit(ROWS[:n_rows], labels, sample_weight=own)
+        else:
+            peer = RidgeClassifier(1.5, class_weight=class_weight)
+            peer.fit(ROWS[:n_rows], labels, sample_weight=weights)
+        scores = model.decision_function(ROWS)
+        scale = 1.0 if scores.ndim == 1 else 2.0  # targets 0 and 1 in place of -1 and 1
+        assert_allclose(scale * scores - (scale - 1.0), peer.decision_function(ROWS), **ROUNDING)
+        assert_array_equal(model.predict(ROWS), peer.predict(ROWS))
+
+
+@pytest.mark.parametrize("n_components", [32, 512])  # moments, and rows that are kept
+@pytest.mark.parametrize("class_weight", WEIGHTED, ids=str)
+def test_on_the_features_of_a_map_too(n_components, class_weight):
+    model = ExpChi2Classifier(
+        n_components, alpha=0.1, class_weight=class_weight, dtype="float64", random_state=0
+    )
+    model = streamed(model)
+    features = model._model().feature_map.transform(ROWS)
+    peer = RidgeClassifier(0.1, class_weight=class_weight, tol=1e-12).fit(features, LABELS)
+    scores = model.decision_function(ROWS)
+    assert_allclose(2.0 * scores - 1.0, peer.decision_function(features), rtol=0.0, atol=1e-7)
+
+
+def test_components_and_map_know_no_classes():
+    plain = ExpChi2Classifier(32, n_pca=6, alpha=0.1, random_state=0)
+    balanced = streamed(clone(plain).set_params(class_weight="balanced"))
+    plain = streamed(plain)
+    assert balanced.beta_ == plain.beta_
+    ratios = balanced.explained_variance_ratio_, plain.explained_variance_ratio_
+    assert_allclose(*ratios, rtol=1e-6)  # float32 products, summed class by class
+    assert not np.allclose(balanced.coef_, plain.coef_)
+
+
+def test_balanced_finds_the_rare_class():
+    counts = {}
+    for class_weight in (None, "balanced"):
+        model = streamed(ExpChi2Classifier(64, class_weight=class_weight, random_state=0))
+        counts[class_weight] = (model.predict(ROWS)[LABELS == 2] == 2).sum()
+    assert counts["balanced"] > counts[None]
+
+
+@pytest.mark.parametrize("n_components", [32, 512])
+def test_probabilities_are_those_of_the_balanced_population(n_components):
+    model = streamed(ExpChi2Classifier(n_components, class_weight="balanced", random_state=0))
+    members = [np.flatnonzero(np.equal(LABELS, code)) for code in range(3)]
+    shares = np.array([model.predict_proba(ROWS[own]).mean(axis=0) for own in members])
+    # Least log-loss on left-out rows makes weighted means agree with the weighted shares, 1/3,
+    # along the scores; they would be .75, .2 and .05 without weights.
+    assert_allclose(shares.mean(axis=0), np.full(3, 1 / 3), atol=0.12)
+
+
+def test_the_penalty_is_chosen_by_rows_that_are_left_out_whole():
+    # In units of the mean row the weights of a class do not change the choice of the penalty.
+    doubled = {0: 2.0, 1: 2.0, 2: 2.0}
+    for n_components in (32, 512):
+        models = [
+            streamed(ExpChi2Classifier(n_components, class_weight=weight, random_state=0))
+            for weight in ({}, doubled)
+        ]
+        assert models[1].alpha_ == pytest.approx(2.0 * models[0].alpha_, rel=1e-6)
+        probabilities = [model.predict_proba(ROWS) for model in models]
+        assert_allclose(*probabilities, atol=1e-4)  # moments of float32 features
+
+
+def test_weights_may_change_but_neither_come_nor_go():
+    model = streamed(ExpChi2Classifier(32, alpha=0.1, class_weight="balanced", random_state=0))
+    heavy = {2: 9.0}
+    changed = model.set_params(class_weight=heavy).decision_function(ROWS)
+    fresh = streamed(ExpChi2Classifier(32, alpha=0.1, class_weight=heavy, random_state=0))
+    assert_array_equal(changed, fresh.decision_function(ROWS))
+    before = dumped(model)
+    model.set_params(class_weight=None)
+    with pytest.raises(ValueError, match="class_weight must not change from or to None"):
+        model.partial_fit(ROWS, LABELS)
+    model.set_params(class_weight=heavy)
+    assert dumped(model) == before
+    other = streamed(ExpChi2Classifier(32, alpha=0.1, random_state=0))
+    with pytest.raises(StateMismatchError, match="class_weight must agree"):
+        model.merge(other)
+
+
+def test_river_weights_classes_as_scikit_learn_does():
+    rows = [dict(enumerate(row)) for row in ROWS.tolist()]
+    model = river.ExpChi2Classifier(32, alpha=0.1, class_weight="balanced", seed=0)
+    weighted = river.ExpChi2Classifier(32, alpha=0.1, class_weight={0: 1.0}, seed=0)
+    for row, label in zip(rows, LABELS.tolist(), strict=True):
+        model.learn_one(row, label)
+        weighted.learn_one(row, label)
+    found = [sum(m.predict_one(row) == 2 for row in rows) for m in (model, weighted)]
+    assert found[0] > found[1]
+    model.class_weight = None
+    with pytest.raises(ValueError, match="class_weight must not change from or to None"):
+        model.learn_one(rows[0], 0)
+
+
+@pytest.mark.parametrize("class_weight", ["heavy", 3, {0: -1.0}, {0: "much"}], ids=str)
+def test_bad_weights_are_refused(class_weight):
+    for model in (ExpChi2Classifier(8), StreamingRidgeClassifier()):
+        with pytest.raises((ValueError, TypeError), match="class_weight must be"):
+            model.set_params(class_weight=class_weight).fit(ROWS, LABELS)
+        assert not model.__sklearn_is_fitted__()
+    with pytest.raises((ValueError, TypeError), match="class_weight must be"):
+        river.ExpChi2Classifier(8, class_weight=class_weight).learn_one({"a": 1.0}, 0)
