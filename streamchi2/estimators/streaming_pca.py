@@ -14,7 +14,7 @@ from streamchi2.estimators.base import StreamEstimator
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, STREAMING_PCA
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
+from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs, negligible_variance
 from streamchi2.statistics.moments import Moments
 from streamchi2.stream import Reading
 from streamchi2.validation import Floats, as_choice, as_features, as_positive_int
@@ -229,7 +229,7 @@ def _principal_components(
 
 def _sufficient(variances: NDArray[np.float64], share: float) -> int:
     """Return how many leading variances hold the share; all that are not rounding for 1.0."""
-    rounding = variances.size * np.finfo(np.float64).eps * variances[0]
+    rounding = negligible_variance(variances, variances.size)
     n_varying = max(int(np.count_nonzero(variances > rounding)), 1)
     if share == 1.0:
         return n_varying

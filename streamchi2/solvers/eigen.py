@@ -37,6 +37,18 @@ class Eigenpairs:
     n_steps: int = 0
 
 
+def negligible_variance(values: NDArray[np.float64], n_features: int) -> float:
+    """Return the variance that rounding may leave along a direction in which nothing varies.
+
+    A block of up to 1024 rows adds as many products to every entry of the scatter, each rounded:
+    about sqrt(1024) units of rounding in all. The eigenvalues of a d x d matrix add d more.
+
+    >>> negligible_variance(np.array([2.0, 1.0]), 32) == 128 * np.finfo(np.float64).eps
+    True
+    """
+    return (n_features + 32) * float(np.finfo(np.float64).eps) * float(values[0])
+
+
 def leading_eigenpairs(
     scatter: NDArray[np.float64], n: int, start: Eigenpairs | None = None
 ) -> Eigenpairs:

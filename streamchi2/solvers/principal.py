@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs
+from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs, negligible_variance
 from streamchi2.statistics.moments import Moments
 from streamchi2.validation import as_positive_int
 
@@ -46,8 +46,7 @@ def principal_components(
         reached = np.cumsum(variances) >= float(n_pca) * variances.sum() * (1 - 1e-12)
         n_kept = int(np.argmax(reached)) + 1
     pairs = leading_eigenpairs(scatter, n_kept, start)
-    rounding = scatter.shape[0] * np.finfo(np.float64).eps * pairs.values[0]
-    never = pairs.values <= rounding
+    never = pairs.values <= negligible_variance(pairs.values, scatter.shape[0])
     if not never.any():
         return pairs
     return replace(pairs, vectors=np.where(never, 0.0, pairs.vectors))

@@ -128,3 +128,11 @@ def test_an_unknown_solver_is_refused_and_leaves_no_trace():
 def test_scores_of_another_width_cannot_be_inverted():
     with pytest.raises(ValueError, match="X must have 3 columns, one a component"):
         StreamingPCA(3).fit(drawn()).inverse_transform(np.ones((2, 4)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_that_sum_to_one_have_a_component_less_than_columns(seed):
+    rows = np.random.default_rng(seed).dirichlet(np.ones(6), 200)
+    weights = np.arange(200) % 4
+    assert StreamingPCA().fit(rows, sample_weight=weights).n_components_ == 5
+    assert StreamingPCA().fit(np.repeat(rows, weights, axis=0)).n_components_ == 5
