@@ -1,5 +1,13 @@
 """The errors and warnings of this library's own; other refusals are ValueError or TypeError."""
 
+__all__ = [
+    "BasisHint",
+    "FormatError",
+    "NoTargetError",
+    "PrecisionWarning",
+    "StateMismatchError",
+]
+
 
 class StateMismatchError(ValueError):
     """Two states cannot be merged because they were built under different parameters.
@@ -34,8 +42,15 @@ class FormatError(ValueError):
 class BasisHint(UserWarning):
     """Another basis is usually better for such rows; given once, when a map is planned.
 
-    Silence it with ``warnings.simplefilter("ignore", BasisHint)``, or name the basis that you want
-    other than "subspace".
+    Silence it with a filter, or by naming a basis other than "subspace".
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from streamchi2.errors import BasisHint
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", BasisHint)
+    ...     # models are fitted here without hints
     """
 
 
@@ -44,4 +59,13 @@ class PrecisionWarning(UserWarning):
 
     Given at most once in the life of a stream: where re-estimated k moved the coordinates by more
     than half, or where, with ``n_terms="auto"``, the series errs by more than the random features.
+    More terms from the start, such as ``n_terms=12``, follow a drift further.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from streamchi2.errors import PrecisionWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", PrecisionWarning)
+    ...     # a stream that drifts too far raises an error here
     """

@@ -218,7 +218,7 @@ ATTRIBUTES = {
     "n_terms_": "int",
     "input_histogram_": "LogHistogram",
     "predicted_kernel_error_": "float",
-    "transports_": "tuple of (position, residual)",
+    "transports_": "tuple of Transport",
     "transport_residual_": "float",
     "landmarks_": "csr_array: landmarks",
     "drift_events_": "tuple of DriftEvent: drift_detector",

@@ -52,9 +52,20 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Transport(SavedValue):
-    """One re-estimation: where in the stream, and how far the coordinates moved (relative).
+    """One re-estimation of the nodes k, an entry of ``transports_``.
 
-    Values above 1/beta count as little for it as they do for the kernel.
+    Parameters
+    ----------
+    position : int
+        Number of rows after which k was estimated again.
+    residual : float
+        How far the coordinates moved although they were rotated onto the old ones, relative to
+        their length. Values above 1/beta count as little for it as they do for the kernel.
+
+    Examples
+    --------
+    >>> Transport(position=256, residual=0.02)
+    Transport(position=256, residual=0.02)
     """
 
     STATE: ClassVar[dict[str, Kind]] = {"position": Int(), "residual": Float(0.0)}
@@ -64,7 +75,25 @@ class Transport(SavedValue):
 
 
 class KernelError(NamedTuple):
-    """Measured error of the kernel: root mean square and worst, over pairs of sampled rows."""
+    """Error of the kernel, measured over all pairs of a sample of the rows seen.
+
+    What ``kernel_error()`` of an estimator returns. The exp-chi2 kernel itself is between 0 and 1.
+
+    Parameters
+    ----------
+    rms : float
+        Root mean square of the differences between the products of features and the exact kernel.
+    worst : float
+        The largest absolute difference.
+
+    Examples
+    --------
+    >>> from streamchi2 import ExpChi2Sampler
+    >>> sampler = ExpChi2Sampler(256, beta=1.0, random_state=0).fit([[0.2, 0.8], [0.7, 0.3]])
+    >>> error = sampler.kernel_error()
+    >>> error.rms == error.worst  # of the one pair there is
+    True
+    """
 
     rms: float
     worst: float

@@ -15,7 +15,22 @@ from streamchi2.state import Float, Int, Kind, SavedValue
 
 @dataclass(frozen=True)
 class DriftEvent(SavedValue):
-    """A change that was found: at which row, where it was acted upon, and what was done."""
+    """A change that a drift detector has found, an entry of ``drift_events_``.
+
+    Parameters
+    ----------
+    found_at : int
+        Number of rows up to and including the one whose error raised the alarm.
+    acted_at : int
+        Number of rows after which the model was next solved, with the past faded.
+    memory : float
+        Factor by which everything learnt before counts less since then: ``drift_memory``.
+
+    Examples
+    --------
+    >>> DriftEvent(found_at=432, acted_at=512, memory=0.1)
+    DriftEvent(found_at=432, acted_at=512, memory=0.1)
+    """
 
     STATE: ClassVar[dict[str, Kind]] = {
         "found_at": Int(1),
@@ -23,9 +38,9 @@ class DriftEvent(SavedValue):
         "memory": Float(0.0),
     }
 
-    found_at: int  # number of rows up to and with the one whose error raised the alarm
-    acted_at: int  # where the model was next solved
-    memory: float  # what the past counts since then
+    found_at: int
+    acted_at: int
+    memory: float
 
 
 def as_detector(detector: Any) -> Any:
