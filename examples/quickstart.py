@@ -88,7 +88,7 @@ def save_picture(model, labels, predicted, rows):
     )
     ProgressDisplay.from_predictions(labels, predicted, estimator=model, start=BATCH).plot(left)
     InputHistogramDisplay.from_estimator(model, ax=middle)
-    # The same seed and the same stream give the same map, so these are the model's features.
+    # The sampler's basis follows the kernel itself; the classifier's, a smoother one.
     sampler = ExpChi2Sampler(N_FEATURES, random_state=0).fit(rows[:N_STREAM])
     KernelDisplay.from_estimator(sampler, rows[-150:], ax=right)
     figure.savefig("quickstart.png", dpi=120)

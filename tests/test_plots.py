@@ -127,6 +127,22 @@ def test_products_of_features_are_drawn_against_the_exact_kernel(sampler, digits
     np.testing.assert_allclose(same.approximate, display.approximate, atol=1e-6)
 
 
+def test_every_picture_is_legible_on_a_dark_ground(sampler, chooser, digits):
+    with plt.style.context("dark_background"):
+        for ax in (
+            plot_kernel(sampler, digits[0][:9]),
+            plot_descriptor_path(chooser),
+            plot_convergence(sampler, n_terms=2),
+        ):
+            ground = np.array(mpl.colors.to_rgb(ax.get_facecolor()))
+            legend = ax.get_legend()
+            texts = [*ax.texts, *(legend.get_texts() if legend else ())]
+            for text in texts:
+                assert np.abs(np.array(mpl.colors.to_rgb(text.get_color())) - ground).max() > 0.5
+            if legend:
+                np.testing.assert_array_equal(legend.get_frame().get_facecolor()[:3], ground)
+
+
 def test_bars_reach_to_the_penalty_at_which_a_descriptor_comes_in(chooser):
     display = DescriptorPathDisplay.from_estimator(chooser)
     assert display.in_order() == list(chooser.descriptor_path_)
@@ -228,10 +244,9 @@ def test_progress_marks_re_estimations_and_changes(digits):
         values = dict(enumerate(row))
         predicted.append(model.predict_one(values))
         model.learn_one(values, label)
-    predicted[0] = -1  # river says None before the first label
     display = ProgressDisplay.from_predictions(labels[:700], predicted, estimator=model).plot()
     assert display.drift_events == tuple(event.found_at for event in model.drift_events_)
-    assert display.transports == tuple(position for position, _ in model.transports_)
+    assert display.transports == tuple(event.position for event in model.transports_)
     assert any(400 < position < 500 for position in display.drift_events)
     drawn = {float(line.get_xdata()[0]) for line in display.ax_.lines[:-2]}
     assert drawn == {*display.drift_events, *display.transports}
@@ -282,7 +297,7 @@ def test_refusals_name_the_argument_and_the_value(sampler, digits):
         ProgressDisplay.from_predictions([], [])
     with pytest.raises(TypeError, match="estimator must have descriptor_path_ for a path"):
         plot_descriptor_path(sampler)
-    with pytest.raises(TypeError, match="estimator must have transform for the exact kernel"):
+    with pytest.raises(TypeError, match="estimator must have transform for given rows"):
         plot_kernel(GaussianNB(), digits[0])
     with pytest.raises(TypeError, match="ExpChi2PCA, which rotates and centres them"):
         plot_kernel(ExpChi2PCA(16, random_state=0).fit(digits[0][:50]), digits[0])

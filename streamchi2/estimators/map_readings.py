@@ -76,6 +76,10 @@ class MapReadings:
         """
         return self._reading.inputs.each(AdaptiveBlock.measured_kernel_error)
 
+    def _sampled_kernels(self) -> Any:
+        """Return what :meth:`kernel_error` compares: products of features and exact kernel."""
+        return self._reading.inputs.each(AdaptiveBlock.sampled_kernels)
+
     def _reading_of_blocks(self, look: Callable[[Any], Any]) -> Any:
         blocks = self._reading.feature_map.blocks
         names = self._reading.map_params.names

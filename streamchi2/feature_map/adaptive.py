@@ -295,14 +295,20 @@ class AdaptiveBlock(Saved):
 
     def measured_kernel_error(self) -> KernelError:
         """Return the error of the features' kernel against the exact one, on the sampled rows."""
+        products, exact = self.sampled_kernels()
+        error = products - exact
+        return KernelError(float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()))
+
+    def sampled_kernels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return products of features and the exact kernel, for all pairs of the sampled rows."""
         assert self.block is not None
         rows, n_sampled = self.sample.rows, self.sample.scores.size
         if rows is None or n_sampled < 2:
             raise ValueError(f"kernel_error needs at least two rows, got {n_sampled}")
         features = self.block.transform(rows).astype(np.float64)
         exact = self.block.basis.exact_kernel(rows)
-        error = (features @ features.T - exact)[np.triu_indices(exact.shape[0], k=1)]
-        return KernelError(float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()))
+        pairs = np.triu_indices(exact.shape[0], k=1)
+        return (features @ features.T)[pairs], exact[pairs]
 
     def fade(self, factor: float) -> Self:
         """Let the inputs seen so far count ``factor`` times as much; the block stays."""

@@ -17,13 +17,13 @@ ORANGE = "#e69f00"
 VERMILLION = "#d55e00"
 PURPLE = "#cc79a7"
 GREY = "#8a8a8a"
-DARK = "#555555"  # for text
 
+MUTED = 0.75  # opacity of remarks in the usual colour of text, legible on a dark ground too
 _INCHES_A_LETTER = 0.055  # of the small font, on average
 
-# Where a small plot leaves a legend no free place, it stays legible on a white ground.
+# Where a small plot leaves a legend no free place, it stays legible on the ground of the axes.
 LEGEND: dict[str, Any] = {
-    "fontsize": "small", "labelspacing": 0.2, "facecolor": "white", "edgecolor": "none",
+    "fontsize": "small", "labelspacing": 0.2, "facecolor": "inherit", "edgecolor": "none",
     "framealpha": 0.8,
 }  # fmt: skip
 
@@ -63,7 +63,7 @@ def put_title(ax: Axes, title: str, caption: str) -> None:
     lines = textwrap.wrap(caption, max(24, int(width / _INCHES_A_LETTER)))
     ax.annotate(
         "\n".join(lines), (0.0, 0.0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -3),
-        textcoords="offset points", va="top", fontsize=7.5, color=DARK, linespacing=1.1,
+        textcoords="offset points", va="top", fontsize=7.5, linespacing=1.1, alpha=MUTED,
     )  # fmt: skip
     ax.set_title(title, loc="left", fontsize=10, fontweight="bold")
 
@@ -86,8 +86,11 @@ def reading(
         raise TypeError(
             f"estimator must have {name} for {needed_for}, got {type(estimator).__name__}: {error}"
         ) from error
-    if whole:
-        return found
+    return found if whole else one_of(found, descriptor)
+
+
+def one_of(found: Any, descriptor: str | None) -> Any:
+    """Return what there is for one descriptor, or the only thing there is."""
     if not isinstance(found, Mapping):
         if descriptor is not None:
             raise ValueError(

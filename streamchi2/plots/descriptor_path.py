@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from streamchi2.plots.canvas import BLUE, DARK, VERMILLION, axes_to_draw_on, put_title, reading
+from streamchi2.plots.canvas import BLUE, MUTED, VERMILLION, axes_to_draw_on, put_title, reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,8 +97,8 @@ class DescriptorPathDisplay:
                 (self.bars_[name],) = ax.barh(place, entry - low, 0.6, left=low, color=BLUE)
             ax.annotate(
                 self._remark(name), (entry, place), xytext=(5, 0), textcoords="offset points",
-                va="center", fontsize="small", color=DARK, zorder=3,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                va="center", fontsize="small", alpha=MUTED, zorder=3,
+                bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         ax.set_yticks(range(len(names)), labels=names)
         ax.set_ylim(len(names) - 0.4, -0.6)

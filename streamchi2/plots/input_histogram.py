@@ -111,7 +111,7 @@ class InputHistogramDisplay:
         self.density_ = ax.stairs(
             self.density, self.edges, fill=True, color=BLUE, alpha=0.35, lw=0, label="inputs"
         )
-        ax.set(xscale="log", xlabel="value of an input", ylabel="density per unit of log x")
+        ax.set(xscale="log", xlabel="value of an input", ylabel="density of log x")
         ax.yaxis.label.set_color(BLUE)
         ax.set_xlim(self.edges[0], self.edges[-1])
         ax.set_ylim(bottom=0.0)
@@ -142,8 +142,8 @@ class InputHistogramDisplay:
         put_title(
             ax,
             "Inputs and nodes k",
-            "the series errs by the share G(x)G(y) of 2xy/(x+y): |G| is zero at the nodes k "
-            "(triangles), and small where inputs are many",
+            "G(x) G(y) is the relative error of the series for inputs x and y: |G| is zero at the "
+            "nodes k (triangles), and small where inputs are many",
         )
         self.error_ax_ = error_ax
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from streamchi2.kernels import exp_chi2_kernel
-from streamchi2.plots.canvas import BLUE, axes_to_draw_on, put_title, reading
+from streamchi2.plots.canvas import BLUE, axes_to_draw_on, one_of, put_title, reading
+from streamchi2.plots.streams import as_array, as_dicts, is_rivers
 from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class KernelDisplay:
-    r"""Inner products of features against the exact exp-chi2 kernel, a point for each pair of rows.
+    r"""Inner products of features against the exact kernel, a point for each pair of rows.
 
     Points on the diagonal are exact. What is off it is the error of the random features, which
     falls as :math:`1/\sqrt D`, and that of the series.
@@ -78,18 +79,28 @@ class KernelDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, max_rows: int = 150, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        descriptor: str | None = None,
+        max_rows: int = 150,
+        ax: Axes | None = None,
     ) -> Self:
-        """Draw the features of a fitted sampler against the exact kernel.
+        """Draw the features of a fitted estimator against the exact kernel.
 
         Parameters
         ----------
-        estimator : ExpChi2Sampler
-            Fitted.
-        X : array-like or sparse matrix, shape (n, d)
-            Rows, best some that were not learnt.
+        estimator : estimator with a feature map
+            Such as a fitted :class:`~streamchi2.ExpChi2Classifier`, of either front end. With
+            principal components it is the features before them that are drawn.
+        X : array-like or sparse matrix, shape (n, d); for river also a list of dicts; optional
+            Rows to compare, best some that were not learnt, for an ``ExpChi2Sampler``. By default
+            the sample of up to 128 rows seen that ``kernel_error()`` uses, for any estimator.
+        descriptor : str, optional
+            Whose features, for an estimator with several descriptors.
         max_rows : int, default=150
-            As many of the first rows are used: all pairs of 150 are 11175 points.
+            As many of the first rows of X are used: all pairs of 150 are 11175 points.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -98,6 +109,12 @@ class KernelDisplay:
         KernelDisplay
         """
         max_rows = as_positive_int(max_rows, name="max_rows")
+        if X is None:
+            sampled = reading(
+                estimator, "_sampled_kernels", needed_for="the exact kernel", whole=True
+            )()
+            products, exact = one_of(sampled, descriptor)
+            return cls(exact, products).plot(ax)
         if hasattr(estimator, "explained_variance_ratio_"):
             raise TypeError(
                 "estimator must give features whose products are the kernel, got "
@@ -107,14 +124,20 @@ class KernelDisplay:
             raise ValueError(
                 "basis must be one of the exp-chi2 kernel to be compared with it, got 'additive'"
             )
-        transform = reading(estimator, "transform", needed_for="the exact kernel")
-        rows: Any = (sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X))[:max_rows]
-        dense = rows.toarray() if sparse.issparse(rows) else rows
+        if is_rivers(estimator):
+            dicts = as_dicts(X)[:max_rows]
+            transform = reading(estimator, "transform_one", needed_for="given rows")
+            dense, features = as_array(dicts), as_array([transform(row) for row in dicts])
+        else:
+            transform = reading(estimator, "transform", needed_for="given rows")
+            rows: Any = (sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X))[:max_rows]
+            dense = rows.toarray() if sparse.issparse(rows) else rows
+            features = transform(rows)
         if getattr(estimator, "normalize", None) == "l1":
             dense = dense / np.maximum(dense.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         beta = reading(estimator, "beta_", needed_for="the exact kernel")
         kernel = exp_chi2_kernel(dense, beta=beta, dof=getattr(estimator, "dof", 2.0))
-        return cls.from_features(transform(rows), kernel).plot(ax)
+        return cls.from_features(features, kernel).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on Axes, or on those of a new figure, and return this display."""
@@ -122,7 +145,7 @@ class KernelDisplay:
         (self.line_,) = ax.plot(
             self.exact, self.approximate, ".", ms=1.5, color=BLUE, alpha=0.4, rasterized=True
         )
-        ax.axline((0, 0), slope=1, color="black", lw=0.8)
+        ax.axline((0, 0), slope=1, color=ax.spines["left"].get_edgecolor(), lw=0.8)
         ax.set(xlabel="exact kernel of two rows", ylabel="product of features")
         put_title(
             ax,
@@ -133,17 +156,26 @@ class KernelDisplay:
         return self
 
 
-def plot_kernel(estimator: Any, X: Any, *, max_rows: int = 150, ax: Axes | None = None) -> Axes:
+def plot_kernel(
+    estimator: Any,
+    X: Any = None,
+    *,
+    descriptor: str | None = None,
+    max_rows: int = 150,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw products of features against the exact kernel.
 
     Parameters
     ----------
-    estimator : ExpChi2Sampler
+    estimator : estimator with a feature map
         Fitted.
-    X : array-like or sparse matrix, shape (n, d)
-        Rows, best some that were not learnt.
+    X : array-like or sparse matrix, shape (n, d); for river also a list of dicts; optional
+        Rows to compare, for an ``ExpChi2Sampler``; by default a sample of the rows seen.
+    descriptor : str, optional
+        Whose features, for an estimator with several descriptors.
     max_rows : int, default=150
-        As many of the first rows are used.
+        As many of the first rows of X are used.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -152,6 +184,8 @@ def plot_kernel(estimator: Any, X: Any, *, max_rows: int = 150, ax: Axes | None 
     matplotlib Axes
         See :class:`KernelDisplay` for what is on them.
     """
-    drawn = KernelDisplay.from_estimator(estimator, X, max_rows=max_rows, ax=ax).ax_
+    drawn = KernelDisplay.from_estimator(
+        estimator, X, descriptor=descriptor, max_rows=max_rows, ax=ax
+    ).ax_
     assert drawn is not None
     return drawn

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
 from streamchi2.plots.canvas import BLUE, GREY, LEGEND, SKY, VERMILLION, axes_to_draw_on, put_title
+from streamchi2.plots.streams import is_rivers, predicted_before_learning
 from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
@@ -137,14 +137,15 @@ class ProgressDisplay:
 
         Parameters
         ----------
-        estimator : estimator with ``partial_fit`` and ``predict``
+        estimator : estimator with ``partial_fit`` and ``predict``, or one of river's
             A clone of it learns; itself it stays as it is.
-        X : array-like or sparse matrix, shape (n, d)
+        X : array-like or sparse matrix, shape (n, d); for river also a list of dicts
             Rows in the order of the stream.
         y : array-like, shape (n,)
             Targets.
         batch_size : int, default=100
-            Rows that are predicted, then learnt, at a time; the first batch is only learnt.
+            Rows that are predicted, then learnt, at a time; the first batch is only learnt. River's
+            estimators take one row at a time.
         window : int, optional
             Rows in the moving mean, a twentieth of the stream by default.
         ax : matplotlib Axes, optional
@@ -157,23 +158,14 @@ class ProgressDisplay:
         batch_size = as_positive_int(batch_size, name="batch_size")
         targets = np.asarray(y)
         check_consistent_length(X, targets)
-        if targets.shape[0] <= batch_size:
+        if not is_rivers(estimator) and targets.shape[0] <= batch_size:
             raise ValueError(
                 f"batch_size must be below the number of rows, got {batch_size} for "
                 f"{targets.shape[0]} rows"
             )
-        model = clone(estimator).partial_fit(X[:batch_size], targets[:batch_size])
-        predicted = []
-        for begin in range(batch_size, targets.shape[0], batch_size):
-            batch = slice(begin, begin + batch_size)
-            predicted.append(model.predict(X[batch]))
-            model.partial_fit(X[batch], targets[batch])
+        model, predicted, start = predicted_before_learning(estimator, X, targets, batch_size)
         return cls.from_predictions(
-            targets[batch_size:],
-            np.concatenate(predicted),
-            estimator=model,
-            window=window,
-            start=batch_size,
+            targets[start:], predicted, estimator=model, window=window, start=start
         ).plot(ax)
 
     def running_mean(self) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.plots.canvas import BLUE, DARK, GREY, axes_to_draw_on, put_title, reading
+from streamchi2.plots.canvas import BLUE, GREY, MUTED, axes_to_draw_on, put_title, reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,10 +99,10 @@ class SpectrumDisplay:
                 ax.annotate(
                     f"{share:.0%} in {number}", (number, 1.0), xycoords=("data", "axes fraction"),
                     xytext=(-3 if late else 3, -2 - 11 * level), textcoords="offset points",
-                    ha="right" if late else "left", va="top", fontsize="small", color=DARK,
+                    ha="right" if late else "left", va="top", fontsize="small", alpha=MUTED,
                 )  # fmt: skip
-        held = f"the {numbers.size} components drawn hold {self.variance_shares.sum():.1%}"
-        put_title(ax, "Spectrum of the features", f"{held}; dotted: components for a share of all")
+        held = f"all {numbers.size} components drawn hold {self.variance_shares.sum():.1%} of it"
+        put_title(ax, "Spectrum of the features", f"variance along each component; {held}")
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 

@@ -29,7 +29,7 @@ from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
 from streamchi2.feature_map.adaptive import check_planned
-from streamchi2.model import FittedModel, ModelParams, descriptor_entries
+from streamchi2.model import FittedModel, ModelParams, components_of, descriptor_entries
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
 from streamchi2.river.dict_rows import DictReader, frame_rows
@@ -430,6 +430,19 @@ class NamedStreamModel(NamedStreamEstimator):
         entries = descriptor_entries(self._reading, self._model_params()).tolist()
         pairs = zip(self.descriptors, entries, strict=True)
         return dict(sorted(pairs, key=lambda pair: -pair[1]))
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """With ``n_pca``: share of the features' variance that each principal component holds.
+
+        With several descriptors, of each by itself: a dict.
+        """
+        if self.n_pca is None:
+            raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
+        reading, n_pca = self._reading, self._model_params().n_pca
+        found = components_of(reading.statistics, n_pca, reading.feature_map).variance_shares
+        names = reading.map_params.names
+        return found[0] if names is None else dict(zip(names, found, strict=True))
 
     def _longest(self) -> int:
         return 1024 if self.drift_detector is None else _WATCHED_STEP
