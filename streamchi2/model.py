@@ -19,7 +19,7 @@ from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,
-    fitted_inverse_temperature,
+    fitted_softmax,
     left_out_scores,
     own_shares,
     quantile_shifts,
@@ -361,14 +361,14 @@ class Calibrator:
         raise NotImplementedError
 
     def calibration(self) -> Calibration:
-        """Return shifts, where they are asked for, and the inverse temperature."""
+        """Return shifts, where they are asked for, and what makes probabilities of the rest."""
         with one_blas_thread:
             scores, codes, weights = self.left_out()
         shifts = np.zeros(scores.shape[1])
         if self._calibrate == "quantile":
             members = np.bincount(codes, weights, scores.shape[1])
             shifts = quantile_shifts(scores, weights, self.shares(members / weights.sum()))
-        return Calibration(shifts, fitted_inverse_temperature(scores - shifts, codes, weights))
+        return Calibration(shifts, *fitted_softmax(scores - shifts, codes, weights))
 
     def shares(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the share of each class in the stream, from that among the rows at hand."""
@@ -420,6 +420,8 @@ class SampleCalibrator(Calibrator):
         one_hot[np.arange(codes.size), codes] = 1.0
         shares = own_shares(found.inner, found.problem.moments, features, exact=self._exact)
         weights = sample.importance()
+        if sample.is_truncated:  # these rows stand for more than they are
+            weights = weights * (weights.sum() / (weights @ weights))
         if self._factors is not None:
             factors = self._factors[codes]
             shares, weights = shares * factors[:, None], weights * factors

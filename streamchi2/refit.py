@@ -38,6 +38,7 @@ class RefitSchedule(Saved):
         "longest": Int(1, 1024),
         "alpha": Maybe(Float(0.0)),
         "inverse_temperature": Float(0.0),
+        "uniform_share": Float(0.0),
         "tuned_on": Int(),
         "fitted_at": Int(),
         "model": Maybe(Object((FittedModel,))),
@@ -47,6 +48,7 @@ class RefitSchedule(Saved):
         self.longest = longest
         self.alpha: float | None = None  # that a criterion has chosen
         self.inverse_temperature = _USUAL_INVERSE_TEMPERATURE
+        self.uniform_share = 0.0
         self.tuned_on = 0  # rows with targets, when penalty and temperature were last chosen
         self.fitted_at = 0
         self.model: FittedModel | None = None
@@ -73,19 +75,19 @@ class RefitSchedule(Saved):
         n_labelled = reading.statistics.n_labelled
         due = unknown or n_labelled >= 2 * self.tuned_on
         model = fit(reading, params, None if due or not chosen else self.alpha)
-        inverse_temperature, shifts = self.inverse_temperature, None
+        softmax, shifts = (self.inverse_temperature, self.uniform_share), None
         if due:
             calibration = None if model.classes is None else model.calibration
             if calibration is not None and calibration.shifts.size > 1:
-                inverse_temperature = calibration.inverse_temperature
+                softmax = calibration.inverse_temperature, calibration.uniform_share
                 shifts = calibration.shifts
         elif self.model is not None and self.model.calibration is not None:
             shifts = self.model.calibration.shifts
         calibrated = None
         if model.classes is not None:
-            calibrated = _calibration(shifts, model.classes.size, inverse_temperature)
+            calibrated = _calibration(shifts, model.classes.size, *softmax)
         # All that may fail is done: what follows is assignments.
-        self.inverse_temperature = inverse_temperature
+        self.inverse_temperature, self.uniform_share = softmax
         self.alpha = model.linear.alpha if chosen else None
         self.tuned_on = n_labelled if due else self.tuned_on
         self.fitted_at = position
@@ -106,8 +108,8 @@ class RefitSchedule(Saved):
 
 
 def _calibration(
-    shifts: NDArray[np.float64] | None, n_classes: int, inverse_temperature: float
+    shifts: NDArray[np.float64] | None, n_classes: int, inverse_temperature: float, share: float
 ) -> Calibration:
     if shifts is None or shifts.size != n_classes:
         shifts = np.zeros(n_classes)
-    return Calibration(shifts, inverse_temperature)
+    return Calibration(shifts, inverse_temperature, share)

@@ -234,8 +234,10 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return one probability per row and class.
 
-        A softmax of the scores, whose inverse temperature has the least log-loss on rows that were
-        left out: all rows while they are fewer than features, then a sample of up to 1024.
+        A softmax of the scores, mixed with the same probability for every class: labels may be
+        wrong. Its inverse temperature and the share of the mixture have the least log-loss on rows
+        that were left out: all rows while they are fewer than features, then a sample of up to
+        1024. The class that :meth:`predict` returns has the highest probability.
         """
         model = self._model()
         scores = self._class_scores(model, X)

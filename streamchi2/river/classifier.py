@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
-from scipy.special import softmax
 
 from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
@@ -38,8 +37,8 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
 
     Labels may appear at any time; one that came after the last solution has probability zero until
-    the next. Probabilities are a softmax of the scores, its inverse temperature fitted to scores of
-    rows that were left out.
+    the next. Probabilities are a softmax of the scores, mixed with the same for every label, both
+    fitted to scores of rows that were left out.
 
     Laws: ``learn_many`` over any cutting and ``learn_one`` over rows give the same model, bit for
     bit; merging shards equals one pass; a refused call leaves no trace; reading changes nothing.
@@ -183,7 +182,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         model = self._schedule.model
         assert model is not None
         assert model.calibration is not None
-        shares = softmax(model.calibration.inverse_temperature * scores)
+        shares = model.calibration.probabilities(scores)
         known = dict(zip(model.labels, shares.tolist(), strict=True))
         assert self._stream is not None
         assert isinstance(self._stream.targets, ClassTargets)

@@ -96,6 +96,11 @@ class Reservoir(Saved):
             )
         self.n_rows += rows.shape[0]
 
+    @property
+    def is_truncated(self) -> bool:
+        """Whether a row has found no place."""
+        return self.threshold > -math.inf
+
     def importance(self) -> NDArray[np.float64]:
         r"""Return how much of the stream each kept row stands for, :math:`w_i / \pi_i`.
 

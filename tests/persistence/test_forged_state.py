@@ -47,6 +47,7 @@ FORGERIES = [
     ("AdaptiveBlock", of("sampler"), f"{BLOCK}.basis.seed", 5),
     ("AdaptiveFeatureMap", of("sampler"), "stream.feature_map.frozen", True),
     ("LinearModel", watching, "schedule.model.linear.centre", lambda a: a[:-1]),
+    ("Calibration", watching, "schedule.model.calibration.uniform_share", 1.0),
     ("FittedModel", watching, "schedule.model.classes", lambda a: a[:-1]),
     ("RefitSchedule", watching, "schedule.tuned_on", 10**6),
     ("Adwin", watching, "detector.n_rows", 8),

@@ -16,6 +16,7 @@ from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.calibration import (
     Calibration,
     fitted_inverse_temperature,
+    fitted_softmax,
     left_out_scores,
     own_shares,
     quantile_shifts,
@@ -120,9 +121,61 @@ def test_inverse_temperature_follows_the_scale_of_the_scores():
     assert_allclose(plain, 10.0 * stretched, rtol=1e-3)  # a search in the logarithm, to 1e-5
 
 
+def noisy(n_rows, share, seed=0, n_classes=3):
+    """Scores that tell the class, and labels of which a share says nothing."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_classes, n_rows)
+    scores = np.eye(n_classes)[codes] + rng.normal(scale=0.3, size=(n_rows, n_classes))
+    wrong = rng.random(n_rows) < share
+    return scores, np.where(wrong, rng.integers(0, n_classes, n_rows), codes)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
+def test_the_share_of_labels_that_say_nothing_is_found(share):
+    scores, codes = noisy(4000, share)
+    found = fitted_softmax(scores, codes, np.ones(4000))[1]
+    # Overlapping classes are told apart by the temperature: what is left is a binomial share, and
+    # the prior of one row.
+    assert abs(found - share) < 4.0 * np.sqrt(share * (1.0 - share) / 4000) + 1e-3
+
+
+@given(st.integers(0, 99), st.sampled_from([0.0, 0.1, 0.4]))
+def test_no_other_temperature_and_share_have_less_penalised_log_loss(seed, share):
+    scores, codes = noisy(150, share, seed)
+    weights = np.linspace(1.0, 2.0, 150)
+    alone = fitted_inverse_temperature(scores, codes, weights)
+
+    def loss(factor, share):
+        own = Calibration(np.zeros(3), factor, share).probabilities(scores)[np.arange(150), codes]
+        return -weights @ np.log(own) + 4.0 * np.log(factor / alone) ** 2 - np.log(1.0 - share)
+
+    factor, share = fitted_softmax(scores, codes, weights)
+    steps = [(1.01, 0.0), (1 / 1.01, 0.0), (1.0, 0.002), (1.01, 0.002), (1 / 1.01, 0.002)]
+    steps += [(1.0, -0.002), (1.01, -0.002), (1 / 1.01, -0.002)] if share > 0.002 else []
+    others = [loss(factor * times, share + more) for times, more in steps]
+    assert loss(factor, share) <= min(others) + 1e-9 * 150
+
+
+def test_where_labels_are_right_there_is_no_share_and_the_temperature_stays():
+    scores, codes = noisy(500, 0.0)
+    alone = fitted_inverse_temperature(scores, codes, np.ones(500))
+    assert fitted_softmax(scores, codes, np.ones(500)) == (alone, 0.0)
+
+
+def test_weights_of_the_softmax_count_like_repeated_rows_and_not_by_their_scale():
+    scores, codes = noisy(200, 0.2)
+    counts = np.random.default_rng(1).integers(1, 4, 200)
+    weighted = fitted_softmax(scores, codes, counts.astype(float))
+    again = np.repeat(scores, counts, axis=0), np.repeat(codes, counts), np.ones(counts.sum())
+    # Sums of some 400 terms in another order, about a minimum of curvature above one.
+    assert_allclose(weighted, fitted_softmax(*again), rtol=1e-9)
+    light = fitted_softmax(scores, codes, np.full(200, 1e-3))
+    assert_allclose(light, fitted_softmax(scores, codes, np.ones(200)), rtol=1e-9)
+
+
 @given(sample_scores, st.floats(-5, 5))
 def test_probabilities_are_a_distribution_and_ignore_a_common_offset(scores, offset):
-    calibration = Calibration(np.zeros(3), 4.0)
+    calibration = Calibration(np.zeros(3), 4.0, 0.2)
     found = calibration.probabilities(scores)
     assert (found >= 0).all()
     assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
