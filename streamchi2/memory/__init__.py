@@ -1,0 +1,10 @@
+"""A memory that finds its own length: several half-lives, weighted by how well they predict."""
+
+from streamchi2.memory.ladder import (
+    BLOCK_ROWS,
+    HALF_LIVES,
+    MemoryLadder,
+    MemoryParams,
+)
+
+__all__ = ["BLOCK_ROWS", "HALF_LIVES", "MemoryLadder", "MemoryParams"]
