@@ -216,6 +216,10 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     features_of = None if planned is None else planned.without_projection()
     classes = targets.labels if isinstance(targets, ClassTargets) else None
     with one_blas_thread:
+        if (remembered := reading.memory()) is not None:
+            memory, never = remembered
+            linear, calibration = memory.pooled(never, classes)
+            return FittedModel(linear, classes, calibration, features_of)
         if _is_dual(statistics, params):
             dual = DualRegression.of(reading, params.class_weight)
             linear = dual.solve(params.penalty.alpha)

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
+from streamchi2.memory import BLOCK_ROWS, MemoryLadder, MemoryParams, Remembered
 from streamchi2.provenance import Provenance
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
@@ -24,9 +25,10 @@ from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
-from streamchi2.statistics.feature_statistics import FeatureStatistics
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
 from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
-from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
 from streamchi2.validation import Floats, Rows
 
 Result = TypeVar("Result")
@@ -56,9 +58,7 @@ class Stream(Saved):
         Whether statistics of the features are kept at all.
     half_life : float or None, default=None
         Rows after which a row counts half; that of the map where there is one.
-    longest : int or None, default=None
-        Longest step of a model that is solved at growing positions, where blocks then end too;
-        None where models are solved when they are read, and blocks are as long as may be.
+        schedule = self.feature_map.schedule
 
     Notes
     -----
@@ -74,8 +74,14 @@ class Stream(Saved):
         "targets": Maybe(Object((ClassTargets, NumericTargets))),
         "learns": Bool(),
         "half_life": Maybe(Float(0.0)),
+<<<<<<< HEAD
         "longest": Maybe(Int(1, LONGEST_BLOCK)),
+=======
+        "longest": Int(1, LONGEST_BLOCK),
+        "memory_params": Maybe(Object((MemoryParams,))),
+>>>>>>> cb9d17b (half_life='auto' in both front ends: memories of 64, 256, 1024 rows and for ever, weighed by how well they predict)
         "statistics": Maybe(Object((FeatureStatistics,))),
+        "memory": Maybe(Object((MemoryLadder,))),
         "buffer": Object((RowBuffer,)),
         "provenance": Object((Provenance,)),
     }
@@ -89,7 +95,12 @@ class Stream(Saved):
         targets: ClassTargets | NumericTargets | None = None,
         learns: bool = True,
         half_life: float | None = None,
+<<<<<<< HEAD
         longest: int | None = None,
+=======
+        longest: int = LONGEST_BLOCK,
+        memory_params: MemoryParams | None = None,
+>>>>>>> cb9d17b (half_life='auto' in both front ends: memories of 64, 256, 1024 rows and for ever, weighed by how well they predict)
     ) -> None:
         self.n_features = n_features
         self.names = names
@@ -98,7 +109,9 @@ class Stream(Saved):
         self.learns = learns
         self.half_life = half_life if feature_map is None else feature_map.params.half_life
         self.longest = longest
+        self.memory_params = memory_params
         self.statistics: FeatureStatistics | None = None  # made with the map
+        self.memory: MemoryLadder | None = None  # from where the dual form ends
         self.provenance = Provenance()
         self.buffer = RowBuffer(self._boundaries())
         self._start()
@@ -136,14 +149,22 @@ class Stream(Saved):
         """Return where blocks end; growing steps begin where the dual form ends."""
         if self.feature_map is None:
             return Boundaries()
+<<<<<<< HEAD
         schedule = self.feature_map.schedule
+=======
+        schedule, longest = self.feature_map.schedule, self.longest
+        if self.memory_params is not None:
+            longest = min(longest, BLOCK_ROWS)
+>>>>>>> cb9d17b (half_life='auto' in both front ends: memories of 64, 256, 1024 rows and for ever, weighed by how well they predict)
         if not self.is_planned and n_pending >= schedule.first_rows:
             # Rows that are all equal say nothing about a map: it is planned on twice as many.
             doublings = (n_pending // schedule.first_rows).bit_length()
             schedule = replace(schedule, first_rows=schedule.first_rows << doublings)
-        if self.longest is None or not self.dual_rows:
-            return Boundaries(schedule.positions, schedule.periods)
         longest = self.longest
+        if self.memory_params is not None:
+            longest = BLOCK_ROWS  # weights of memories move there, whoever reads
+        if longest is None or not self.dual_rows:
+            return Boundaries(schedule.positions, schedule.periods)
         if schedule.half_life is not None:
             longest = min(longest, 1 << max(0, int(schedule.half_life / 8).bit_length() - 1))
         return Boundaries(schedule.positions, schedule.periods, self.dual_rows, longest)
@@ -216,7 +237,7 @@ class Stream(Saved):
         ``features`` are those of the block under the present map, where they are known already.
         """
         with one_blas_thread:
-            adaptive, feature_map = self.feature_map, None
+            adaptive, feature_map, memory = self.feature_map, None, self.memory
             if adaptive is not None:
                 # All that may fail works on copies, which share what is large.
                 adaptive = adaptive.copy()
@@ -232,8 +253,18 @@ class Stream(Saved):
                 statistics = self.statistics
                 if statistics is None:
                     statistics = self._new_statistics(features.shape[1], feature_map)
+                judged = None
+                if self.memory_params is not None:
+                    told = _told(block, features)
+                    if memory is None:
+                        memory = self._new_memory(statistics, told)
+                    else:
+                        assert statistics.labelled is not None
+                        judged = memory.judged(told, statistics.labelled)
                 self.statistics = _learn(statistics, block, features, feature_map)
-        self.feature_map, self._provisional = adaptive, None
+                if memory is not None and judged is not None:
+                    memory.learn(told, judged)
+        self.feature_map, self.memory, self._provisional = adaptive, memory, None
         self.buffer.move_to(block.stop)
         self.buffer.boundaries = self._boundaries()
         self._changed()
@@ -252,6 +283,22 @@ class Stream(Saved):
             sample_seed=seed,
             separate=isinstance(self.targets, ClassTargets) and self.targets.separate,
         )
+
+    def _new_memory(
+        self, statistics: FeatureStatistics, block: FeatureBlock
+    ) -> MemoryLadder | None:
+        """Return memories of all rows, with a block that is about to be learnt, once it is time.
+
+        None while rows are kept, since models in dual form forget nothing, or none has a target.
+        """
+        assert self.memory_params is not None
+        n_rows = statistics.n_rows + block.n_rows
+        if statistics.n_kept == statistics.n_rows and n_rows < statistics.dual_rows:
+            return None
+        blocks = (*statistics.kept, block)
+        if not any(has_target(one.targets, one.n_rows).any() for one in blocks):
+            return None
+        return MemoryLadder(self.memory_params, blocks, self.buffer.position + block.n_rows)
 
     def provisional_map(self) -> FeatureMap | None:
         """Return the map of the first 1, 4, 16, ... pending rows; None where there are none.
@@ -347,6 +394,8 @@ class Stream(Saved):
             self.feature_map = self.feature_map.copy().fade(factor)
         if self.statistics is not None:
             self.statistics.fade(factor)
+        if self.memory is not None:
+            self.memory.fade(factor)
         self._changed()
         return self
 
@@ -387,6 +436,12 @@ class Stream(Saved):
         return self
 
     def _pool(self, shard: Self) -> None:
+        if self.memory_params is not None:
+            raise StateMismatchError(
+                "half_life='auto' cannot merge two streams: which memory to trust was learnt along "
+                "each of them, and their rows have no common order; let one estimator learn both, "
+                "or use a half_life of your own"
+            )
         total = self.n_rows + shard.n_rows
         mine = self.copy().flush()
         shard.flush()
@@ -399,7 +454,7 @@ class Stream(Saved):
 
     def _adopt(self, shard: Self, feature_map: AdaptiveFeatureMap | None) -> None:
         self.feature_map, self.statistics = feature_map, shard.statistics
-        self.buffer = shard.buffer
+        self.memory, self.buffer = shard.memory, shard.buffer
         self._gram = GramMatrix()
 
     def _hand_over(self, pending: Block | None) -> None:
@@ -442,6 +497,7 @@ class Stream(Saved):
             targets=self.targets,
             learns=self.learns,
             longest=self.longest,
+            memory_params=self.memory_params,
         )
 
     def copy(self) -> Self:
@@ -451,7 +507,10 @@ class Stream(Saved):
             state = {name: vars(self)[name] for name in self.STATE}
             statistics = None if self.statistics is None else self.statistics.copy()
             # Maps, targets and provenance are replaced, never changed.
-            twin.__dict__.update(state, statistics=statistics, buffer=self.buffer.copy())
+            memory = None if self.memory is None else self.memory.copy()
+            twin.__dict__.update(
+                state, statistics=statistics, memory=memory, buffer=self.buffer.copy()
+            )
             twin._start()
             twin.n_jobs, twin.stepwise = self.n_jobs, self.stepwise
         return twin
@@ -488,6 +547,7 @@ class Stream(Saved):
         else:
             require(self.learns, "statistics that are not learnt")
             self._check_statistics(statistics)
+        self._check_memory()
         self._check_pending()
 
     def _check_statistics(self, statistics: FeatureStatistics) -> None:
@@ -515,6 +575,28 @@ class Stream(Saved):
         for block in statistics.kept:
             if self.targets is not None:
                 self.targets.check_block(block.targets, block.n_rows)
+
+    def _check_memory(self) -> None:
+        memory, statistics = self.memory, self.statistics
+        labelled = None if statistics is None else statistics.labelled
+        due = self.memory_params is not None and labelled is not None
+        require((memory is not None) == due, "memories must be at work, or none")
+        if self.memory_params is not None:
+            require(self.half_life is None, "memories of many lengths, or one half_life")
+            require(self.feature_map is not None and self.targets is not None, "nothing to judge")
+        if memory is None:
+            return
+        assert statistics is not None
+        require(memory.params == self.memory_params, "memories of other parameters")
+        require(memory.position == self.buffer.position, "memories of other rows")
+        require(memory.sums.origin.size == statistics.n_features, "memories of other features")
+        numeric = isinstance(self.targets, NumericTargets)
+        require(numeric == (memory.classes is None), "memories of other targets")
+        if isinstance(labelled, ClassMoments):
+            same = memory.classes is not None and np.array_equal(memory.classes, labelled.classes)
+            require(same, "memories of other classes")
+        elif labelled is not None:
+            require(memory.sums.target_origin.size == labelled.n_targets, "other targets")
 
     def _check_pending(self) -> None:
         pending = self.buffer.pending
@@ -672,6 +754,27 @@ class Reading:
                 statistics = stream._new_statistics(features.shape[1], feature_map)
             return _learn(statistics, pending, features, feature_map)
 
+    def memory(self) -> tuple[MemoryLadder, Remembered] | None:
+        """Return memories of several lengths and moments that forget nothing; None without them.
+
+        Those of a copied reading have learnt the pending rows, and solve every model anew. Others
+        are the stream's own, whose models were solved where they were due.
+        """
+        stream = self._stream
+        with stream.lock:
+            statistics = self.statistics if self._copy else stream.statistics
+            memory, pending = stream.memory, self._pending
+            if memory is None or statistics is None or statistics.labelled is None:
+                return None
+            if self._copy:
+                told = None
+                if pending is not None:
+                    told = _told(
+                        pending, stream._cache.of(self.feature_map, pending, stream.n_jobs)
+                    )
+                memory = memory.with_pending(told)
+            return memory, statistics.labelled
+
     def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the features of all rows, which must be kept, and their shifted Gram matrix."""
         statistics = self.statistics
@@ -696,3 +799,9 @@ def _learn(
     # Components that are known need no rows without targets.
     observed = feature_map is None or feature_map.projection is None
     return statistics.update(features, block.rows, block.targets, block.weights, observed=observed)
+
+
+def _told(block: Block, features: Floats) -> FeatureBlock:
+    """Return a block of rows as its features, targets and weights."""
+    weights = np.ones(features.shape[0]) if block.weights is None else block.weights
+    return FeatureBlock(features, block.targets, weights)

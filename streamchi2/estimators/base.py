@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.automatic_memory import refuse_automatic
 from streamchi2.estimators.descriptors import names_of, resolved_columns, same_descriptors
 from streamchi2.estimators.fit_stream import FitStream
 from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca_of_each
@@ -21,6 +22,7 @@ from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
 from streamchi2.feature_map.feature_map import Projection
+from streamchi2.memory import MemoryParams
 from streamchi2.model import Components, ModelParams, components_of
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
@@ -70,7 +72,7 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
     _has_map: ClassVar[bool] = False
     _learns: ClassVar[bool] = True  # statistics of the features
 
-    half_life: float | None
+    half_life: float | str | None
     _stream: Stream
 
     @property
@@ -243,6 +245,7 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
 
     def _checked_half_life(self) -> float | None:
         present = self.half_life
+        refuse_automatic(present, type(self).__name__)
         return None if present is None else as_positive_float(present, name="half_life")
 
     @staticmethod
@@ -312,7 +315,13 @@ class MapEstimator(MapReadings, StreamEstimator):
             feature_map=self._first_map(params.with_seed(drawn_seed(self.random_state))),
             targets=targets,
             learns=self._learns,
+            memory_params=self._memory_params(),
         )
+
+    def _memory_params(self) -> MemoryParams | None:
+        """Return how memories of several lengths are solved; None where there is one memory."""
+        refuse_automatic(self.half_life, type(self).__name__)
+        return None
 
     def _first_map(self, params: MapParams) -> AdaptiveFeatureMap:
         return AdaptiveFeatureMap(params)
@@ -342,6 +351,7 @@ class MapEstimator(MapReadings, StreamEstimator):
         n_workers(self.n_jobs)
         if first:
             check_named_alike(self.landmarks, X, name="landmarks")
+            self._memory_params()
             self._map_params(n_features, 0, X)
             return
         before = self._params_of_map("half_life")

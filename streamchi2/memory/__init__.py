@@ -5,6 +5,7 @@ from streamchi2.memory.ladder import (
     HALF_LIVES,
     MemoryLadder,
     MemoryParams,
+    Remembered,
 )
 
-__all__ = ["BLOCK_ROWS", "HALF_LIVES", "MemoryLadder", "MemoryParams"]
+__all__ = ["BLOCK_ROWS", "HALF_LIVES", "MemoryLadder", "MemoryParams", "Remembered"]

@@ -129,7 +129,7 @@ class FadedSums(Saved):
             power = factor**2 if name == "squared_weight" else factor
             setattr(self, name, power * getattr(self, name))
         for scatter in self.scatter:
-            scatter *= factor
+            np.multiply(scatter, factor, out=scatter)
 
     def with_outputs(self, places: NDArray[np.intp], n_targets: int) -> Self:
         """Return sums with more one-hot targets, the present ones at the given places.

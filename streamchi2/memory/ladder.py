@@ -129,14 +129,12 @@ class MemoryLadder(Saved):
         All rows with targets so far.
     position : int
         Where they end.
-    numeric : bool
-        Whether targets are numbers.
 
     Notes
     -----
     Memory is D^2 numbers a half-life. A block of 32 rows costs one product of 32 D^2 operations
-    and a scaled addition of D^2 numbers a half-life; a solution costs D^3/3, and there is one in 32,
-    64, 256 and up to 1024 rows for the memories of 64, 256, 1024 rows and for ever.
+    and a scaled addition of D^2 numbers a half-life; a solution costs D^3/3, and there is one in
+    32, 64, 256 and up to 1024 rows for the memories of 64, 256, 1024 rows and for ever.
     """
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -155,20 +153,21 @@ class MemoryLadder(Saved):
         params: MemoryParams,
         blocks: tuple[FeatureBlock, ...],
         position: int,
-        *,
-        numeric: bool,
     ) -> None:
         self.params = params
         self.position = position
         self.classes: NDArray[Any] | None = None
         rows = [_known(block) for block in blocks]
-        total = sum(float(weights.sum()) for _, _, weights in rows)
-        origin = sum(weights @ features.astype(np.float64) for features, _, weights in rows) / total
-        target_origin = np.zeros(0)
+        numeric = rows[0][1].ndim == 2
+        weights = np.concatenate([own for _, _, own in rows])
+        total = float(weights.sum())
+        parts = [own @ features.astype(np.float64) for features, _, own in rows]
+        origin: NDArray[np.float64] = np.sum(parts, axis=0) / total
+        targets = np.concatenate([own for _, own, _ in rows])
         if numeric:
-            target_origin = sum(weights @ targets for _, targets, weights in rows) / total
+            target_origin = weights @ targets / total
         else:
-            self.classes = np.unique(np.concatenate([targets for _, targets, _ in rows]))
+            self.classes = np.unique(targets)
             target_origin = np.zeros(self.classes.size)
         self.sums = FadedSums(HALF_LIVES, origin, target_origin)
         for block in blocks:
@@ -226,14 +225,15 @@ class MemoryLadder(Saved):
         if not weights.size:
             return Verdict(experts, self.confidences, self.weights)
         classes = self._classes_with(targets)
-        answers = targets if classes is None else positions_of_labels(targets, classes)
+        answers: Any = targets if classes is None else positions_of_labels(targets, classes)
         likelihoods, confidences = [], []
         for expert, confidence in zip(experts, self.confidences, strict=True):
             scores = expert.for_classes(classes).scores(features)
-            likelihoods.append(weights * confidence.log_likelihoods(scores, answers))
+            found: NDArray[np.float64] = confidence.log_likelihoods(scores, answers)
+            likelihoods.append(weights * found)
             confidences.append(confidence.after(scores, answers, weights))
-        found = fixed_share(self.weights, np.stack(likelihoods, axis=1))
-        return Verdict(experts, tuple(confidences), found)
+        trusted = fixed_share(self.weights, np.stack(likelihoods, axis=1))
+        return Verdict(experts, tuple(confidences), trusted)
 
     def learn(self, block: FeatureBlock, verdict: Verdict) -> None:
         """Take in the next block, about which the verdict was given."""
@@ -268,8 +268,12 @@ class MemoryLadder(Saved):
         one_hot[np.flatnonzero(given), codes] = 1.0
         return block.features, one_hot, weights
 
-    def pooled(self, never: Remembered) -> tuple[LinearModel, Calibration | None]:
+    def pooled(
+        self, never: Remembered, classes: NDArray[Any] | None
+    ) -> tuple[LinearModel, Calibration | None]:
         r"""Return the one model that all memories together are, and how sure it is of classes.
+
+        ``classes`` are all labels that were seen or announced.
 
         Numbers are the mean :math:`\sum_k w_k f_k`. Classes are the logarithmic pool
         :math:`p \propto \prod_k p_k^{w_k}`, which is linear in the features before the softmax, as
@@ -283,16 +287,16 @@ class MemoryLadder(Saved):
             shares = shares * [one.inverse_temperature for one in self.confidences]  # type: ignore[union-attr]
         total = float(shares.sum())
         shares = shares / total
-        parts = [expert.for_classes(self.classes) for expert in self.current_experts(never)]
+        parts = [expert.for_classes(classes) for expert in self.current_experts(never)]
         linear = LinearModel(
             sum(s * part.coef for s, part in zip(shares, parts, strict=True)),
             sum(s * part.intercept for s, part in zip(shares, parts, strict=True)),
             sum(s * part.centre for s, part in zip(shares, parts, strict=True)),
             parts[int(self.weights.argmax())].alpha,
         )
-        if self.classes is None:
+        if classes is None:
             return linear, None
-        return linear, Calibration(np.zeros(self.classes.size), total)
+        return linear, Calibration(np.zeros(classes.size), total)
 
     def with_pending(self, block: FeatureBlock | None) -> Self:
         """Return a ladder that has learnt a few more rows, unjudged, and solves every model."""

@@ -18,6 +18,12 @@ from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
 from streamchi2.errors import NoTargetError, StateMismatchError
+from streamchi2.estimators.automatic_memory import (
+    MemoryReadings,
+    check_same_memory,
+    memory_params,
+    refuse_automatic,
+)
 from streamchi2.estimators.map_params import (
     divided,
     landmarks_differ,
@@ -29,6 +35,7 @@ from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
 from streamchi2.feature_map.adaptive import check_planned
+from streamchi2.memory import MemoryParams
 from streamchi2.model import FittedModel, ModelParams, components_of, descriptor_entries
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
@@ -87,6 +94,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
     n_components: Any
     seed: int | None
     landmarks: Any
+    half_life: float | str | None
     _stream: Stream | None
 
     def _start(self) -> None:
@@ -165,9 +173,15 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             targets=self._no_targets(),
             learns=self._learns,
             longest=self._longest(),
+            memory_params=self._memory_params(),
         )
         stream.stepwise = True
         return stream
+
+    def _memory_params(self) -> MemoryParams | None:
+        """Return how memories of several lengths are solved; None where there is one memory."""
+        refuse_automatic(self.half_life, type(self).__name__)
+        return None
 
     def _no_targets(self) -> ClassTargets | NumericTargets | None:
         return None
@@ -339,7 +353,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
         require(buckets, "named columns need hash buckets")
 
 
-class NamedStreamModel(NamedStreamEstimator):
+class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
     """A stream of named rows with a model that is solved at growing positions."""
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -396,8 +410,9 @@ class NamedStreamModel(NamedStreamEstimator):
 
     def _model_params(self) -> ModelParams:
         """Validate the parameters that decide how statistics become a model, and return them."""
-        weight = self.class_weight
+        weight, half_life = self.class_weight, self.half_life
         given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate, weight)
+        given = (*given, half_life)
         if self._checked is None or self._checked[0] != given:
             self._checked = given, self._validated_params()
         return self._checked[1]
@@ -412,7 +427,12 @@ class NamedStreamModel(NamedStreamEstimator):
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
-        return ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+        params = ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
+        check_same_memory(self.half_life, params, self._stream)
+        return params
+
+    def _memory_params(self) -> MemoryParams | None:
+        return memory_params(self.half_life, self._model_params())
 
     @property
     def descriptor_weights_(self) -> dict[str, float]:

@@ -81,7 +81,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         n_buckets: Any = "auto",
         normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         drift_detector: Any = None,
         drift_memory: float = 0.1,
         dtype: str = "float32",

@@ -76,7 +76,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         n_buckets: Any = "auto",
         normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
