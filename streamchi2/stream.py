@@ -74,12 +74,8 @@ class Stream(Saved):
         "targets": Maybe(Object((ClassTargets, NumericTargets))),
         "learns": Bool(),
         "half_life": Maybe(Float(0.0)),
-<<<<<<< HEAD
         "longest": Maybe(Int(1, LONGEST_BLOCK)),
-=======
-        "longest": Int(1, LONGEST_BLOCK),
         "memory_params": Maybe(Object((MemoryParams,))),
->>>>>>> cb9d17b (half_life='auto' in both front ends: memories of 64, 256, 1024 rows and for ever, weighed by how well they predict)
         "statistics": Maybe(Object((FeatureStatistics,))),
         "memory": Maybe(Object((MemoryLadder,))),
         "buffer": Object((RowBuffer,)),
@@ -95,12 +91,8 @@ class Stream(Saved):
         targets: ClassTargets | NumericTargets | None = None,
         learns: bool = True,
         half_life: float | None = None,
-<<<<<<< HEAD
         longest: int | None = None,
-=======
-        longest: int = LONGEST_BLOCK,
         memory_params: MemoryParams | None = None,
->>>>>>> cb9d17b (half_life='auto' in both front ends: memories of 64, 256, 1024 rows and for ever, weighed by how well they predict)
     ) -> None:
         self.n_features = n_features
         self.names = names
@@ -149,13 +141,7 @@ class Stream(Saved):
         """Return where blocks end; growing steps begin where the dual form ends."""
         if self.feature_map is None:
             return Boundaries()
-<<<<<<< HEAD
         schedule = self.feature_map.schedule
-=======
-        schedule, longest = self.feature_map.schedule, self.longest
-        if self.memory_params is not None:
-            longest = min(longest, BLOCK_ROWS)
->>>>>>> cb9d17b (half_life='auto' in both front ends: memories of 64, 256, 1024 rows and for ever, weighed by how well they predict)
         if not self.is_planned and n_pending >= schedule.first_rows:
             # Rows that are all equal say nothing about a map: it is planned on twice as many.
             doublings = (n_pending // schedule.first_rows).bit_length()

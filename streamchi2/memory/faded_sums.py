@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class FadedSums(Saved):
         "sums": Array(2),
         "target_sums": Array(2),
         "target_squares": Array(2),
-        "cross": Array(3),
+        "cross": TupleOf(Array(2)),
         "scatter": TupleOf(UpperTriangle()),
     }
 
@@ -79,7 +79,7 @@ class FadedSums(Saved):
         self.sums = np.zeros((k, d))
         self.target_sums = np.zeros((k, t))
         self.target_squares = np.zeros((k, t))
-        self.cross = np.zeros((k, d, t))
+        self.cross = tuple(np.zeros((d, t)) for _ in half_lives)
         self.scatter = tuple(np.zeros((d, d)) for _ in half_lives)
 
     def absorb(
@@ -97,20 +97,31 @@ class FadedSums(Saved):
         answers = (targets - self.target_origin) * roots
         sums = (roots.T.astype(rows.dtype) @ rows)[0]
         cross = rows.T @ answers.astype(rows.dtype)
-        # All that may fail is done but for one panel: what follows are sums.
-        shapes = {name: (-1,) + (1,) * (getattr(self, name).ndim - 1) for name in _SMALL}
         added = {
             "weight": weights.sum(),
             "squared_weight": weights @ weights,
             "sums": sums,
             "target_sums": (roots.T @ answers)[0],
             "target_squares": np.einsum("ij,ij->j", answers, answers),
-            "cross": cross,
         }
+        small = self._small(factors)
         for name, addition in added.items():
-            power = factors**2 if name == "squared_weight" else factors
-            setattr(self, name, power.reshape(shapes[name]) * getattr(self, name) + addition)
-        self._add_products(rows, factors)
+            small[name] = small[name] + addition
+        small["cross"] = tuple(one + cross for one in small["cross"])
+        self._add_products(rows, factors)  # in place, after all else that may fail
+        self.__dict__.update(small)
+
+    def _small(self, factors: NDArray[np.float64]) -> dict[str, Any]:
+        """Return all sums but the scatter, each half-life's times its factor."""
+        column = factors[:, None]
+        return {
+            "weight": factors * self.weight,
+            "squared_weight": factors**2 * self.squared_weight,
+            "sums": column * self.sums,
+            "target_sums": column * self.target_sums,
+            "target_squares": column * self.target_squares,
+            "cross": tuple(f * one for f, one in zip(factors, self.cross, strict=True)),
+        }
 
     def _add_products(self, rows: Floats, factors: NDArray[np.float64]) -> None:
         width = rows.shape[1]
@@ -125,9 +136,7 @@ class FadedSums(Saved):
 
     def fade(self, factor: float) -> None:
         """Let everything seen so far count ``factor`` times as much."""
-        for name in _SMALL:
-            power = factor**2 if name == "squared_weight" else factor
-            setattr(self, name, power * getattr(self, name))
+        self.__dict__.update(self._small(np.full(self.weight.size, factor)))
         for scatter in self.scatter:
             np.multiply(scatter, factor, out=scatter)
 
@@ -137,12 +146,19 @@ class FadedSums(Saved):
         The scatter, which is large and knows no targets, is shared.
         """
         twin = object.__new__(type(self))
-        grown = {"target_origin": np.zeros(n_targets)}
-        for name in ("target_sums", "target_squares", "cross"):
-            present = getattr(self, name)
-            grown[name] = np.zeros((*present.shape[:-1], n_targets))
-            grown[name][..., places] = present
-        twin.__dict__.update(self.__dict__, **grown)
+
+        def spread(known: NDArray[np.float64]) -> NDArray[np.float64]:
+            grown = np.zeros((known.shape[0], n_targets))
+            grown[:, places] = known
+            return grown
+
+        twin.__dict__.update(
+            self.__dict__,
+            target_origin=np.zeros(n_targets),
+            target_sums=spread(self.target_sums),
+            target_squares=spread(self.target_squares),
+            cross=tuple(map(spread, self.cross)),
+        )
         return twin
 
     def moments(self, place: int) -> RegressionMoments:
@@ -183,15 +199,13 @@ class FadedSums(Saved):
             "sums": (k, d),
             "target_sums": (k, t),
             "target_squares": (k, t),
-            "cross": (k, d, t),
         }
         for name, shape in shapes.items():
             require(getattr(self, name).shape == shape, f"{name} must have shape {shape}")
         require((self.half_lives > 0.0).all(), "half_lives must be positive")
         for name in ("weight", "squared_weight", "target_squares"):
             require((getattr(self, name) >= 0.0).all(), f"{name} must not be negative")
-        require(len(self.scatter) == k, "there must be a scatter for each half-life")
+        both = len(self.scatter) == len(self.cross) == k
+        require(both, "there must be a scatter for each half-life")
+        require(all(one.shape == (d, t) for one in self.cross), f"cross must be {d} x {t}")
         require(all(one.shape == (d, d) for one in self.scatter), f"scatter must be {d} x {d}")
-
-
-_SMALL = ("weight", "squared_weight", "sums", "target_sums", "target_squares", "cross")

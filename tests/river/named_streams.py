@@ -59,6 +59,10 @@ MODELS = {
     "fading classifier": lambda: ExpChi2Classifier(
         n_components=96, seed=3, half_life=130.0, basis="orthogonal"
     ),
+    "remembering classifier": lambda: ExpChi2Classifier(
+        n_components=96, seed=3, half_life="auto", basis="orthogonal"
+    ),
+    "remembering regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, half_life="auto"),
     "watching classifier": lambda: ExpChi2Classifier(
         n_components=400, seed=3, drift_detector="adwin", basis="orthogonal"
     ),

@@ -28,6 +28,7 @@ BASES = {
     "landmarks": {"basis": "landmarks", "n_buckets": 512},
     "gaussian": {"basis": "gaussian", "n_buckets": 512},
     "fading": {"n_buckets": 512, "half_life": 150.0},
+    "remembering": {"n_buckets": 512, "half_life": "auto"},
 }
 
 
