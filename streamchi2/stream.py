@@ -28,6 +28,7 @@ from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Sa
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
 from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
+from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
 from streamchi2.validation import Floats, Rows
 
@@ -245,8 +246,7 @@ class Stream(Saved):
                     if memory is None:
                         memory = self._new_memory(statistics, told)
                     else:
-                        assert statistics.labelled is not None
-                        judged = memory.judged(told, statistics.labelled)
+                        judged = memory.judged(told, never_forgotten(statistics))
                 self.statistics = _learn(statistics, block, features, feature_map)
                 if memory is not None and judged is not None:
                     memory.learn(told, judged)
@@ -581,8 +581,9 @@ class Stream(Saved):
         if isinstance(labelled, ClassMoments):
             same = memory.classes is not None and np.array_equal(memory.classes, labelled.classes)
             require(same, "memories of other classes")
-        elif labelled is not None:
-            require(memory.sums.target_origin.size == labelled.n_targets, "other targets")
+        else:
+            n_targets = getattr(labelled, "n_targets", None)
+            require(memory.sums.target_origin.size == n_targets, "memories of other targets")
 
     def _check_pending(self) -> None:
         pending = self.buffer.pending
@@ -759,7 +760,7 @@ class Reading:
                         pending, stream._cache.of(self.feature_map, pending, stream.n_jobs)
                     )
                 memory = memory.with_pending(told)
-            return memory, statistics.labelled
+            return memory, never_forgotten(statistics)
 
     def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the features of all rows, which must be kept, and their shifted Gram matrix."""
@@ -791,3 +792,10 @@ def _told(block: Block, features: Floats) -> FeatureBlock:
     """Return a block of rows as its features, targets and weights."""
     weights = np.ones(features.shape[0]) if block.weights is None else block.weights
     return FeatureBlock(features, block.targets, weights)
+
+
+def never_forgotten(statistics: FeatureStatistics) -> Remembered:
+    """Return the moments of all rows with targets, which a stream with memories has."""
+    labelled = statistics.labelled
+    assert isinstance(labelled, ClassMoments | TargetMoments)
+    return labelled

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from streamchi2.memory import HALF_LIVES, MemoryParams
 from streamchi2.model import ModelParams
-from streamchi2.stream import Stream
+from streamchi2.stream import Stream, never_forgotten
 
 
 def is_automatic(half_life: Any) -> bool:
@@ -50,6 +50,7 @@ def memory_params(half_life: Any, params: ModelParams) -> MemoryParams | None:
         "n_pca": (params.n_pca, None, "components would change with every solution"),
         "penalty": (params.penalty.penalty, "ridge", "others take too long to solve so often"),
         "calibrate": (params.calibrate, None, "memories are pooled by their probabilities"),
+        "class_weight": (params.class_weight, None, "sums are not kept of each class"),
     }
     for name, (found, allowed, reason) in refused.items():
         if found != allowed:
@@ -92,9 +93,9 @@ class MemoryReadings:
 
     @property
     def memory_weights_(self) -> dict[float | None, float]:
-        """With ``half_life="auto"``: how much each half-life is trusted now; None never forgets.
+        """How much each half-life is trusted now; the key None is the memory that never forgets.
 
-        They add up to one, and move at every 32nd row once there are as many rows as features;
+        Weights add up to one. They move every 32 rows once there are as many rows as features;
         until then nothing is forgotten.
         """
         stream = self._remembering_stream("memory_weights_")
@@ -105,7 +106,10 @@ class MemoryReadings:
 
     @property
     def memory_history_(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Positions of the stream, at most 512, and the weights there: shapes (m,) and (m, K)."""
+        """At most 512 evenly spaced positions of the stream, and the weights of all memories there.
+
+        Shapes (m,) and (m, K), in the order of ``memory_weights_``.
+        """
         memory = self._remembering_stream("memory_history_").memory
         if memory is None:
             return np.zeros(0, np.int64), np.zeros((0, len(HALF_LIVES) + 1))
@@ -113,10 +117,9 @@ class MemoryReadings:
 
     @property
     def n_effective_rows_(self) -> float:
-        """Rows that the memories stand for under their weights, as of the last block learnt."""
+        """Number of rows that the memories stand for, each counted with its weight."""
         stream = self._remembering_stream("n_effective_rows_")
         with stream.lock:
-            labelled = None if stream.statistics is None else stream.statistics.labelled
-            if stream.memory is None or labelled is None:
+            if stream.memory is None or stream.statistics is None:
                 return float(stream.n_rows)
-            return stream.memory.n_effective(labelled)
+            return stream.memory.n_effective(never_forgotten(stream.statistics))

@@ -49,7 +49,7 @@ _SOLUTIONS = 4  # of a memory, in each of its half-lives
 _LONGEST = 1024  # rows between two solutions
 
 Confidence: TypeAlias = ClassConfidence | NumberConfidence
-Remembered: TypeAlias = ClassMoments | TargetMoments
+Remembered: TypeAlias = ClassMoments | TargetMoments  # of rows with targets, none forgotten
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class WeightHistory(SavedValue):
     >>> for position in range(32, 32 * 1000, 32):
     ...     history = history.after(position, np.ones(1))
     >>> history.positions.size, history.positions[:3].tolist()
-    (499, [32, 96, 160])
+    (500, [32, 96, 160])
     """
 
     STATE: ClassVar[dict[str, Kind]] = {

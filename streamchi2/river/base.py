@@ -410,11 +410,12 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
 
     def _model_params(self) -> ModelParams:
         """Validate the parameters that decide how statistics become a model, and return them."""
-        weight, half_life = self.class_weight, self.half_life
+        weight = self.class_weight
         given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate, weight)
-        given = (*given, half_life)
-        if self._checked is None or self._checked[0] != given:
-            self._checked = given, self._validated_params()
+        if self._checked is None or self._checked[0] != (given, self.half_life):
+            params = self._validated_params()
+            check_same_memory(self.half_life, params, self._stream)
+            self._checked = (given, self.half_life), params
         return self._checked[1]
 
     def _validated_params(self) -> ModelParams:
@@ -427,9 +428,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
-        params = ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
-        check_same_memory(self.half_life, params, self._stream)
-        return params
+        return ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
 
     def _memory_params(self) -> MemoryParams | None:
         return memory_params(self.half_life, self._model_params())

@@ -215,6 +215,7 @@ def test_merging_is_refused_but_for_empty_and_pending_sides():
         ({"n_pca": 5}, "n_pca must be None with half_life='auto'"),
         ({"penalty": "lasso"}, "penalty must be 'ridge' with half_life='auto'"),
         ({"calibrate": "quantile"}, "calibrate must be None with half_life='auto'"),
+        ({"class_weight": "balanced"}, "class_weight must be None with half_life='auto'"),
     ],
 )
 def test_models_that_cannot_be_solved_so_often_are_refused(params, message):
