@@ -134,6 +134,13 @@ class Basis(Saved):
         """Fill ``out``, shape (n, D), from ``inputs``, which may be overwritten."""
         raise NotImplementedError
 
+    def of_inputs(self, used: NDArray[np.intp], dtype: np.dtype[Any]) -> BoundBasis | None:
+        """Return the basis for single rows that are zero but in some inputs, which it reads alone.
+
+        Further zeros among the inputs must not change a bit. None where all inputs must be read.
+        """
+        return None
+
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
         """Return the kernel that inner products of features approximate, over pairs of rows."""
         return exp_chi2_kernel(rows, beta=self.beta, dof=self.dof)

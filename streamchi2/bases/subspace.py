@@ -179,7 +179,11 @@ class SubspaceBasis(SavedValue, Basis):
         n_directions, n_buckets = directions.shape[1], self.n_buckets
         width = self._frequencies.scratch_width
         filtered: Floats = np.zeros((inputs.shape[0], width), dtype=inputs.dtype)
-        np.matmul(inputs, directions, out=filtered[:, :n_directions])
+        used = np.flatnonzero(inputs.any(axis=0))
+        if 2 * used.size < self.n_inputs:  # as in hash buckets of rows that repeat their columns
+            np.matmul(inputs[:, used], directions[used], out=filtered[:, :n_directions])
+        else:
+            np.matmul(inputs, directions, out=filtered[:, :n_directions])
         if n_buckets:
             sketch = filtered[:, n_directions : n_directions + n_buckets]
             # Coordinate i belongs to bucket i mod n_buckets: whole slices are added at a time.
@@ -187,6 +191,15 @@ class SubspaceBasis(SavedValue, Basis):
                 part = slice(start, min(start + n_buckets, self.n_inputs))
                 sketch[:, : part.stop - start] += inputs[:, part] * signs[part]
         return filtered
+
+    def of_inputs(self, used: NDArray[np.intp], dtype: np.dtype[Any]) -> UsedDirections:
+        """Return the basis for single rows that are zero but in some inputs."""
+        directions, signs = self._single_filter if dtype.itemsize == 4 else self._double_filter
+        n_buckets = self.n_buckets
+        if used.size < self.n_inputs:
+            directions, signs = directions[used], signs[used]
+        places = used % n_buckets if n_buckets else None
+        return UsedDirections(directions, signs, places, self._frequencies)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SubspaceBasis):
@@ -205,6 +218,44 @@ class SubspaceBasis(SavedValue, Basis):
             f"n_components={self.n_components}, seed={self.seed}, beta={self.beta:.6g}, "
             f"dof={self.dof:g}, floor={self.floor:.3g})"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class UsedDirections:
+    """A subspace basis for single rows of which most inputs are zero: the others are not read."""
+
+    directions: Floats  # (n_used, r)
+    signs: Floats  # (n_used,), of the sketch, times the root of the floor
+    places: NDArray[np.intp] | None  # (n_used,), buckets of the sketch; None without one
+    frequencies: OrthogonalBasis
+
+    block_rows = 1
+
+    def features(self, inputs: Floats, out: Floats) -> None:
+        """Fill ``out``, shape (1, D), from the used coordinates, shape (1, n_used)."""
+        row, n_directions = inputs[0], self.directions.shape[1]
+        filtered: Floats = np.zeros((1, self.frequencies.scratch_width), dtype=inputs.dtype)
+        filtered[0, :n_directions] = weighted_sum(row, self.directions)
+        if self.places is not None:
+            np.add.at(filtered[0, n_directions:], self.places, row * self.signs)
+        self.frequencies.features(filtered, out)
+
+
+def weighted_sum(weights: Floats, rows: Floats) -> Floats:
+    """Return the sum of rows times their weights, one added after the other.
+
+    So weights of zero change no bit, however many there are. Without BLAS, which adds in another
+    order and wakes its threads for microseconds of work.
+
+    >>> weighted_sum(np.array([2.0, 0.0, 1.0]), np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 3.0]]))
+    array([2., 3.])
+    """
+    if rows.shape[1] > 1:
+        summed: Floats = np.einsum("i,ij->j", weights, rows)
+        return summed
+    # Of a single column einsum would add several partial sums.
+    products = np.concatenate([np.zeros(1, rows.dtype), weights * rows[:, 0]])
+    return np.add.accumulate(products)[-1:]
 
 
 def subspace_basis(
@@ -246,13 +297,15 @@ def informative_directions(
     >>> print((directions**2).sum(axis=0).round(2))
     [0.67 0.31]
     """
-    variances, vectors = _principal(inputs, weights)
+    used = np.flatnonzero(inputs.any(axis=0))  # of many buckets most are empty
+    variances, vectors = _principal(inputs[:, used], weights)
     shares = filter_shares(variances, n_components / _FEATURES_PER_SHARE) - floor
     n_directions = min(int((shares > 0.0).sum()), max(1, n_components // _FEATURES_PER_DIRECTION))
     if n_directions == 0:
         return None
-    directions = vectors[:, :n_directions] * np.sqrt(shares[:n_directions])
-    return np.ascontiguousarray(directions, dtype=np.float32)
+    directions = np.zeros((inputs.shape[1], n_directions), dtype=np.float32)
+    directions[used] = vectors[:, :n_directions] * np.sqrt(shares[:n_directions])
+    return directions
 
 
 def filter_shares(variances: NDArray[np.float64], total: float) -> NDArray[np.float64]:
@@ -283,6 +336,8 @@ def _principal(
         scatter = centred @ centred.T if by_rows else centred.T @ centred
         variances, vectors = np.linalg.eigh(scatter)
     variances, vectors = variances[::-1], vectors[:, ::-1]
+    if variances.size == 0:
+        return variances, vectors
     # Rows that are equal but for rounding do not vary: their mean is rounded too.
     rounding = 1e-28 * float(shares @ np.einsum("ij,ij->i", inputs, inputs))
     solid = variances > max(_LEAST_VARIANCE * variances[0], rounding)

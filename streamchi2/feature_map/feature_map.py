@@ -12,6 +12,7 @@ from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, BoundBasis, HashBuckets
 from streamchi2.feature_map.normalization import NORMALIZATIONS, l1_normalized
+from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.threads import for_each_block
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.solvers.block_vectors import BlockVectors
@@ -125,31 +126,20 @@ class MapBlock(SavedValue):
         for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows)
         return features
 
-    def transform_row(
-        self,
-        values: NDArray[np.float64],
-        buckets: NDArray[np.int32],
-        signs: NDArray[np.int8],
-    ) -> Floats:
-        """Return the features of one folded row, shape (D,), without a matrix around it.
-
-        Parameters
-        ----------
-        values : ndarray, shape (n_values,)
-            Validated values of the row; zeros are welcome.
-        buckets, signs : ndarray, shape (n_values, n_terms)
-            From :meth:`streamchi2.bases.HashBuckets.assign`.
-        """
-        if self.normalize is not None and values.size:
-            values = self.normalized(values[None, :])[0]
-        coordinates = self.series.coordinates(np.asarray(_within(values, self._work_dtype)))
-        inputs: Floats = np.zeros((1, self.basis.scratch_width), dtype=coordinates.dtype)
-        # One after the other, as a sparse matrix adds them: the same bits as ``transform``.
-        np.add.at(inputs[0], buckets.ravel(), (coordinates.T * signs).ravel())
-        features: Floats = np.empty((1, self.n_components), dtype=self.dtype)
-        self._bound.features(inputs, features)
-        row: Floats = features[0]
-        return row
+    def for_columns(self, columns: NDArray[np.int64]) -> RowBlock:
+        """Return the block for single rows with these columns and no others, folded."""
+        assert self.buckets is not None
+        dtype, n_inputs = np.dtype(self._work_dtype), self.basis.n_inputs
+        buckets, flips = self.buckets.assign(columns, self.series.n_terms)
+        places, signs = buckets.ravel().astype(np.intp), flips.astype(dtype)
+        used = np.unique(places)
+        if 2 * used.size > n_inputs:
+            used = np.arange(n_inputs)  # so many are cheaper where they are
+        basis = self.basis.of_inputs(used, dtype)
+        if basis is None:
+            by_blas = not self.basis.is_rowwise
+            return RowBlock(self, places, signs, self.basis.scratch_width, self._bound, by_blas)
+        return RowBlock(self, np.searchsorted(used, places), signs, used.size, basis, False)
 
     def normalized(self, rows: Rows) -> Rows:
         """Return rows as the series sees them."""
@@ -191,6 +181,41 @@ class MapBlock(SavedValue):
     def __getstate__(self) -> dict[str, Any]:
         # Landmarks in coordinates can be worked out again.
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """A block for single rows of given columns: what follows from the columns is worked out once.
+
+    Law: values of zero change no bit, nor do their columns; with a basis that is row by row, the
+    features are those of :meth:`MapBlock.transform`, bit for bit.
+    """
+
+    block: MapBlock
+    places: NDArray[np.intp]  # (n_values * n_terms,), of the coordinates among the inputs
+    signs: Floats  # (n_values, n_terms)
+    n_inputs: int
+    basis: BoundBasis  # that reads so many inputs
+    by_blas: bool  # whether it multiplies matrices
+
+    def transform(self, values: NDArray[np.float64]) -> Floats:
+        """Return the features of a row, shape (D,), from its validated values."""
+        block = self.block
+        if block.normalize is not None and values.size:
+            values = block.normalized(values[None, :])[0]
+        coordinates = block.series.coordinates(np.asarray(_within(values, self.signs.dtype)))
+        inputs: Floats = np.zeros((1, self.n_inputs), dtype=coordinates.dtype)
+        # One after the other, as a sparse matrix adds them: the same bits as among other rows.
+        signed = np.multiply(coordinates.T, self.signs, order="C")
+        np.add.at(inputs[0], self.places, signed.ravel())
+        features: Floats = np.empty((1, block.n_components), dtype=block.dtype)
+        if self.by_blas:
+            with one_blas_thread:  # sums depend on the number of threads, which would only wait
+                self.basis.features(inputs, features)
+        else:
+            self.basis.features(inputs, features)
+        row: Floats = features[0]
+        return row
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +377,7 @@ def read(rows: Rows, columns: ColumnNumbers) -> Rows:
     return chosen
 
 
-def _within(rows: Rows, dtype: str) -> Rows:
+def _within(rows: Rows, dtype: str | np.dtype[Any]) -> Rows:
     """Return rows in a dtype; what is too large for float32 becomes its largest number."""
     if rows.dtype == dtype:
         return rows

@@ -160,7 +160,7 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
             raise TypeError(f"landmarks must be a list of dicts, got {given!r}")
         if not given:
             raise ValueError("landmarks must hold at least one row, got none")
-        return as_matrix([self._reader.read(row).without_zeros() for row in given])
+        return as_matrix([self._reader.read(row) for row in given])
 
     def _open_stream(self) -> Stream:
         """Return the stream, or a new one that is not yet this estimator's."""
@@ -504,7 +504,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         w
             Weight: two equals a repeated row, zero no row.
         """
-        row = self._reader.read(x).without_zeros()
+        row = self._reader.read(x)
         target = self._checked_target(y)
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         self._model_params()
@@ -526,7 +526,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         w
             Weight: two equals a repeated row, zero no row.
         """
-        row = self._reader.read(x).without_zeros()
+        row = self._reader.read(x)
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         self._model_params()
         stream = self._open_stream()

@@ -17,6 +17,8 @@ from streamchi2.river.key_columns import KeyColumns
 from streamchi2.statistics.row_buffer import Row
 
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
+# Types of which equal values are equal as float64 too: np.float32(0.1) == 0.1, but is not that.
+_EXACT = frozenset({float, int, bool, np.float64})
 _REMEDY = (
     "scale with river's Normalizer or MaxAbsScaler, or divide by the sum of the row (MinMaxScaler "
     "and StandardScaler give NaN and negative values); split a signed feature v in two, max(v, 0) "
@@ -25,9 +27,11 @@ _REMEDY = (
 
 
 class DictReader:
-    """Reads dicts, and remembers the order of the keys of the last one.
+    """Reads dicts, and remembers the last one: the order of its keys, and its values.
 
-    Streams tend to repeat their keys, and then neither hashing nor sorting is needed again. The
+    Streams tend to repeat their keys, and then neither hashing nor sorting is needed again; and
+    each row is read twice, to predict and to learn. A dict is the last one if its keys and values
+    are equal, whether it is the same object or not: one that was changed in place is another. The
     columns of up to 65536 keys are remembered by the process, so that a vocabulary that grows
     without end takes no more memory than that.
 
@@ -53,39 +57,56 @@ class DictReader:
         self.keys = KeyColumns() if keys is None else keys
         # One tuple, replaced in one assignment: threads that share a reader never see the keys of
         # one row with the columns of another.
-        self._last = _Reading(hash(()), (), np.empty(0, np.int64), np.empty(0, np.intp))
+        self._last = _nothing_read()
 
     def read(self, x: Mapping[Hashable, Any]) -> Row:
-        """Return a checked row; equal keys in equal order give the same array of columns."""
+        """Return a checked row, zeros included, not to be written to.
+
+        Equal keys in equal order give the same array of columns, an equal dict the same row.
+        """
         if not isinstance(x, Mapping):
             raise TypeError(f"x must be a dict of features, got {x!r}")
-        if not _PLAIN.issuperset(map(type, x.values())):
+        keys, given, last = tuple(x), tuple(x.values()), self._last
+        exact = _EXACT.issuperset(map(type, given))
+        # As in a dict: np.float32(0.1) == 0.1 in numpy, but the hashes tell the two keys apart.
+        same_keys = hash(keys) == last.hash and keys == last.keys
+        if exact and same_keys and last.given == given:
+            return last.row
+        if not exact and not _PLAIN.issuperset(map(type, given)):
             _refuse_other_than_numbers(x)
         try:
-            values = np.fromiter(x.values(), np.float64, len(x))
+            values = np.fromiter(given, np.float64, len(given))
         except OverflowError:  # an integer beyond every float64
             _refuse_value(x)
         # NaN propagates through min and max, so that both comparisons fail.
         if not (values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) < np.inf):
             _refuse_value(x)
-        keys, last = tuple(x), self._last
-        # As in a dict: np.float32(0.1) == 0.1 in numpy, but the hashes tell the two values apart.
-        if hash(keys) != last.hash or keys != last.keys:
+        if same_keys:
+            columns, order = last.row.columns, last.order
+        else:
             columns, order = self.keys.assign(keys)
-            last = self._last = _Reading(hash(keys), keys, columns, order)
-        return Row(last.columns, values[last.order])
+        row = Row(columns, values[order])
+        self._last = _Reading(hash(keys), keys, given if exact else None, order, row)
+        return row
 
     def __getstate__(self) -> dict[str, Any]:
         return DictReader(self.keys).__dict__  # what is remembered only saves time
 
 
 class _Reading(NamedTuple):
-    """The keys of a row, and what follows from them."""
+    """The keys and values of a row, and what follows from them."""
 
     hash: int
     keys: tuple[Hashable, ...]
-    columns: NDArray[np.int64]
+    given: tuple[Any, ...] | None  # None where equal values need not be the same number
     order: NDArray[np.intp]
+    row: Row
+
+
+def _nothing_read() -> _Reading:
+    return _Reading(
+        hash(()), (), None, np.empty(0, np.intp), Row(np.empty(0, np.int64), np.empty(0))
+    )
 
 
 def frame_rows(frame: Any, keys: KeyColumns) -> list[Row]:

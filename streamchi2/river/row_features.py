@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamchi2.feature_map import FeatureMap
+from streamchi2.feature_map.feature_map import RowBlock
 from streamchi2.statistics.row_buffer import Row, as_matrix
 from streamchi2.validation import Floats
 
 
 class _Known(NamedTuple):
-    """The last row, its features, and where its columns belong; replaced as a whole."""
+    """The last row, its features, and what its columns need; replaced as a whole."""
 
     feature_map: FeatureMap
     row: Row
     features: Floats
-    places: tuple[tuple[Any, NDArray[np.int32], NDArray[np.int8]], ...]
+    parts: tuple[tuple[slice, RowBlock], ...]
 
 
 class RowFeatures:
-    """The last row featurised, and where its columns belong.
+    """The last row featurised, and what its columns need.
 
     A pipeline transforms each event twice, to predict and to learn, and a stream tends to repeat
-    its keys: neither need be worked out again. Rows are compared by value, so that a dict changed
-    in place is another row. Nothing of this is state: pickles leave it out. One assignment
-    replaces all of it, so that threads that only predict may share an estimator.
+    its keys: neither need be worked out again. A reader of dicts gives equal dicts the same row;
+    rows of other columns are compared by value. Nothing of this is state: pickles leave it out.
+    One assignment replaces all of it, so that threads that only predict may share an estimator.
     """
 
     def __init__(self) -> None:
@@ -41,35 +41,28 @@ class RowFeatures:
         if known is not None and _same(known.row, row):
             return known.features
         if known is not None and known.row.columns is row.columns:
-            places = known.places
+            parts = known.parts
         else:
-            places = _places(feature_map, row)
-        parts = [
-            block.transform_row(row.values[own], buckets, signs)
-            for block, (own, buckets, signs) in zip(feature_map.blocks, places, strict=True)
-        ]
-        features: Floats = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        self._known = _Known(feature_map, row, features, places)
+            parts = _parts(feature_map, row)
+        found = [part.transform(row.values[own]) for own, part in parts]
+        features: Floats = found[0] if len(found) == 1 else np.concatenate(found)
+        self._known = _Known(feature_map, row, features, parts)
         return features
 
     def __getstate__(self) -> dict[str, Any]:
         return RowFeatures().__dict__
 
 
-def _places(feature_map: FeatureMap, row: Row) -> Any:
-    """Return for each block which values it reads, and their buckets and signs."""
-    places = []
-    for number, block in enumerate(feature_map.blocks):
-        assert block.buckets is not None
-        own: Any = slice(None)
-        columns = row.columns
-        if feature_map.columns is not None:
-            read = feature_map.columns[number]
-            assert isinstance(read, range)  # as all descriptors of named rows have it
-            own = slice(*columns.searchsorted((read.start, read.stop)).tolist())
-            columns = columns[own] - read.start
-        places.append((own, *block.buckets.assign(columns, block.series.n_terms)))
-    return tuple(places)
+def _parts(feature_map: FeatureMap, row: Row) -> tuple[tuple[slice, RowBlock], ...]:
+    """Return for each block which values it reads, and the block for their columns."""
+    if feature_map.columns is None:
+        return ((slice(None), feature_map.blocks[0].for_columns(row.columns)),)
+    parts = []
+    for block, read in zip(feature_map.blocks, feature_map.columns, strict=True):
+        assert isinstance(read, range)  # as all descriptors of named rows have it
+        own = slice(*row.columns.searchsorted((read.start, read.stop)).tolist())
+        parts.append((own, block.for_columns(row.columns[own] - read.start)))
+    return tuple(parts)
 
 
 def features_of(feature_map: FeatureMap, rows: list[Row]) -> Floats:
@@ -93,6 +86,6 @@ def _same_map(left: FeatureMap, right: FeatureMap) -> bool:
 
 
 def _same(left: Row, right: Row) -> bool:
-    return np.array_equal(left.values, right.values) and (
-        left.columns is right.columns or np.array_equal(left.columns, right.columns)
-    )
+    if left.columns is right.columns:
+        return left is right
+    return np.array_equal(left.columns, right.columns) and np.array_equal(left.values, right.values)

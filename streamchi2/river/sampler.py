@@ -110,7 +110,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
             Features by name, finite and non-negative.
         """
         self._checked_prefix()
-        row = self._reader.read(x).without_zeros()
+        row = self._reader.read(x)
         self._add(self._open_stream(), row, None, 1.0)
 
     def learn_many(self, X: Any) -> None:
@@ -157,7 +157,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         if self._stream is not None:
             return self._present_map()
         alone = self._new_stream()
-        alone.append(row.without_zeros(), None, 1.0)
+        alone.append(row, None, 1.0)
         return alone.reading().feature_map
 
 

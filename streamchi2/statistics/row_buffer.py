@@ -81,23 +81,23 @@ class Row(NamedTuple):
     columns: NDArray[np.int64]
     values: NDArray[np.float64]
 
-    def without_zeros(self) -> Row:
-        """Return the row as it is stored."""
-        kept = self.values != 0.0
-        return self if kept.all() else Row(self.columns[kept], self.values[kept])
-
 
 def as_matrix(rows: Sequence[Row]) -> sparse.csr_array:
-    """Return rows without zeros as one sparse matrix of width 2^62.
+    """Return rows as one sparse matrix of width 2^62, which stores no zeros.
 
-    >>> as_matrix([Row(np.array([5, 9]), np.array([0.5, 0.25]))]).shape[1] == 2**62
-    True
+    >>> matrix = as_matrix([Row(np.array([5, 7, 9]), np.array([0.5, 0.0, 0.25]))])
+    >>> matrix.shape[1] == 2**62, matrix.indices.tolist()
+    (True, [5, 9])
     """
     if not rows:
         return sparse.csr_array((0, NAMED_WIDTH))
     ends = np.cumsum([0] + [row.columns.size for row in rows], dtype=np.int64)
     values = np.concatenate([row.values for row in rows])
     columns = np.concatenate([row.columns for row in rows])
+    kept = values != 0.0
+    if not kept.all():
+        ends = np.concatenate([ends[:1], np.cumsum(kept)])[ends]
+        values, columns = values[kept], columns[kept]
     return sparse.csr_array((values, columns, ends), shape=(len(rows), NAMED_WIDTH))
 
 

@@ -9,7 +9,12 @@ from scipy import sparse
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, exp_chi2_kernel, load, save
 from streamchi2.bases import OrthogonalBasis, SubspaceBasis
-from streamchi2.bases.subspace import filter_shares, informative_directions, subspace_basis
+from streamchi2.bases.subspace import (
+    filter_shares,
+    informative_directions,
+    subspace_basis,
+    weighted_sum,
+)
 from streamchi2.errors import StateMismatchError
 
 WARM_UP = 128
@@ -111,6 +116,54 @@ def test_without_a_floor_features_are_those_of_the_directions_alone():
     scratch = np.zeros((50, plain.scratch_width))
     scratch[:, : directions.shape[1]] = inputs @ directions.astype(np.float64)
     assert np.array_equal(features_of(basis, inputs), features_of(plain, scratch))
+
+
+@given(
+    n_inputs=st.integers(1, 90),
+    n_directions=st.sampled_from([1, 2, 3, 8]),
+    n_used=st.integers(0, 90),
+    floor=st.sampled_from([0.0, 0.2]),
+    dtype=st.sampled_from(["float32", "float64"]),
+)
+def test_a_basis_of_the_used_inputs_has_the_features_of_the_whole(
+    n_inputs, n_directions, n_used, floor, dtype
+):
+    random = np.random.default_rng(n_inputs + 100 * n_used)
+    directions = random.uniform(-0.5, 0.5, (n_inputs, n_directions)).astype(np.float32)
+    basis = SubspaceBasis(directions, 32, seed=3, beta=1.0, floor=floor)
+    used = np.sort(random.permutation(n_inputs)[:n_used])
+    row = np.zeros((1, n_inputs), dtype=dtype)
+    row[0, used] = random.normal(size=used.size)
+    whole, few, all_used = (np.empty((1, 32), dtype=dtype) for _ in range(3))
+    basis.features(row.copy(), whole)
+    basis.of_inputs(used, row.dtype).features(row[:, used], few)
+    basis.of_inputs(np.arange(n_inputs), row.dtype).features(row.copy(), all_used)
+    assert np.array_equal(few, all_used)  # zeros change no bit
+    # Phases are sums of up to 90 terms below one; each addition rounds to half an eps.
+    assert_allclose(few, whole, atol=100 * np.finfo(dtype).eps * max(1.0, np.abs(row).sum()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("width", [1, 2, 3, 16, 257])
+def test_rows_of_weight_zero_change_no_bit_of_a_weighted_sum(width, dtype):
+    random = np.random.default_rng(width)
+    weights, rows = (random.normal(size=shape).astype(dtype) for shape in (300, (300, width)))
+    weights[random.random(300) < 0.6] = 0.0
+    kept = weights != 0.0
+    assert np.array_equal(weighted_sum(weights, rows), weighted_sum(weights[kept], rows[kept]))
+    exact = weights.astype(np.float64) @ rows.astype(np.float64)
+    assert_allclose(weighted_sum(weights, rows), exact, atol=300 * np.finfo(dtype).eps * 10)
+
+
+def test_inputs_that_are_always_zero_cost_no_direction_anything():
+    random = np.random.default_rng(0)
+    inputs = random.normal(size=(40, 12)) * np.geomspace(1.0, 0.1, 12)
+    places = np.sort(random.permutation(200)[:12])
+    spread = np.zeros((40, 200))
+    spread[:, places] = inputs
+    few, many = (informative_directions(each, None, 64, floor=0.01) for each in (inputs, spread))
+    assert np.array_equal(few, many[places])
+    assert not np.delete(many, places, axis=0).any()
 
 
 def test_bases_that_differ_in_the_floor_alone_are_not_equal():

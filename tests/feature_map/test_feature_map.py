@@ -247,8 +247,8 @@ def test_one_folded_row_has_the_features_of_a_matrix(basis, dtype):
     )  # fmt: skip
     block = planned_block(params, named(rows), None, LogHistogram().update(rows))
     matrix = named(rows[:3])
-    buckets, signs = block.buckets.assign(matrix.indices[:10], 3)
-    single = [block.transform_row(row, buckets, signs) for row in rows[:3]]
+    of_columns = block.for_columns(matrix.indices[:10])
+    single = [of_columns.transform(row) for row in rows[:3]]
     found = block.transform(matrix)
     tolerance = 1e-5 if dtype == "float32" else 1e-13
     assert_allclose(single, found, atol=tolerance)

@@ -147,6 +147,50 @@ def test_dates_in_frames_are_refused(frame, times):
         ExpChi2Sampler(16, seed=0).learn_many(X)
 
 
+CHANGES = {
+    "value": lambda x: x.update(a=3.0),
+    "key": lambda x: x.update(c=1.0),
+    "gone": lambda x: x.pop("a"),
+    "renamed": lambda x: x.update(c=x.pop("b")),
+    "single precision": lambda x: x.update(b=np.float32(0.1)),  # equal to 0.1, says numpy
+    "swapped": lambda x: x.update(a=x["b"], b=x["a"]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_dict_changed_between_two_readings_is_read_again(change):
+    reader, x = DictReader(), {"a": 2.0, "b": 0.1}
+    first = reader.read(x)
+    assert reader.read(x) is first
+    assert reader.read(dict(x)) is first
+    change(x)
+    again, expected = reader.read(x), DictReader().read(x)
+    assert again is not first
+    np.testing.assert_array_equal(again.columns, expected.columns)
+    np.testing.assert_array_equal(again.values, expected.values)
+
+
+@pytest.mark.parametrize("bad", [Decimal(2), "2", None, float("nan"), -2.0, np.ones(1) * 2])
+def test_what_was_read_last_hides_no_bad_value(bad):
+    reader = DictReader()
+    x = {"a": 2.0}
+    reader.read(x)
+    x["a"] = bad
+    with pytest.raises((TypeError, ValueError), match="at key 'a'"):
+        reader.read(x)
+
+
+@given(st.lists(st.sampled_from([0, 1, 0.1, True, 2**53 + 1, float(2**53)]), max_size=4), st.data())
+def test_reading_twice_gives_the_values_of_the_second_dict(given_values, data):
+    reader = DictReader()
+    keys = "abcd"[: len(given_values)]
+    reader.read(dict(zip(keys, given_values, strict=True)))
+    kinds = st.sampled_from([float, np.float64, np.float32, int])
+    other = {key: data.draw(kinds)(value) for key, value in zip(keys, given_values, strict=True)}
+    found, expected = reader.read(other), DictReader().read(other)
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
 NAN = float("nan")
 
 

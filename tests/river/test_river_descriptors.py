@@ -28,7 +28,7 @@ def first_two(key):
 def test_features_are_those_of_each_descriptor_side_by_side():
     model = learnt(MODELS["descriptor classifier"](), ROWS[:100], LABELS)
     feature_map, keys = model._present_map(), KeyColumns(DESCRIPTORS)
-    whole = as_matrix([DictReader(keys).read(row).without_zeros() for row in ROWS[:7]])
+    whole = as_matrix([DictReader(keys).read(row) for row in ROWS[:7]])
     features = feature_map.transform(whole)
     assert feature_map.sizes == (45, 45)
     start = 0
@@ -197,7 +197,7 @@ def test_parameters_that_do_not_fit_are_refused(params, match):
 
 def test_the_estimator_on_matrices_learns_the_same_from_the_same_columns():
     keys = KeyColumns(DESCRIPTORS)
-    matrix = as_matrix([DictReader(keys).read(row).without_zeros() for row in ROWS[:256]])
+    matrix = as_matrix([DictReader(keys).read(row) for row in ROWS[:256]])
     # The columns of one descriptor are too many to be listed: rows of one are whole rows.
     narrow = {"all": DESCRIPTORS["all"]}
     whole = matrix[:, 2**56 :]

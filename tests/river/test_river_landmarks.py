@@ -44,7 +44,7 @@ def test_landmarks_change_at_powers_of_four_and_at_2d_and_then_no_more():
 def test_the_estimator_on_matrices_draws_the_same_landmarks():
     drawn = int(np.random.RandomState(7).randint(np.iinfo(np.int32).max))
     model = learnt(ExpChi2Classifier(seed=drawn, alpha=0.05, **PARAMS), ROWS[:320], LABELS)
-    matrix = as_matrix([DictReader().read(row).without_zeros() for row in ROWS])
+    matrix = as_matrix([DictReader().read(row) for row in ROWS])
     matrices = MatrixClassifier(random_state=7, alpha=0.05, **PARAMS)
     matrices.fit(matrix[:320], LABELS[:320])
     assert model._present_map() == matrices._reading.feature_map

@@ -147,7 +147,7 @@ def test_single_rows_and_batches_make_the_same_block(sizes, kind):
     total = sum(sizes)
     columns, values = np.arange(3) << 50, rng.integers(0, 3, (total, 3)).astype(np.float64)
     targets = None if kind is None else with_labels(np.arange(total))
-    rows = [Row(columns, row).without_zeros() for row in values]
+    rows = [Row(columns, row) for row in values]
     single, mixed = RowBuffer(Boundaries()), RowBuffer(Boundaries())
     for place, row in enumerate(rows):
         single.append(row, None if kind is None else place, 1.0)
