@@ -235,6 +235,31 @@ def test_progress_of_a_regressor_is_its_absolute_error(digits):
     assert display.ax_.get_ylabel() == "absolute error before learning"
 
 
+def test_progress_shows_which_memory_is_trusted(digits):
+    rows, labels = digits[0][:600], digits[1][:600].copy()
+    labels[300:] = 9 - labels[300:]
+    model = ExpChi2Classifier(64, half_life="auto", basis="orthogonal", random_state=0)
+    display = ProgressDisplay.from_estimator(model, rows, labels)
+    memory = display.memory
+    np.testing.assert_allclose(memory.weights.sum(axis=1), 1.0)
+    assert memory.weights[memory.positions == 384, :2].sum() > 0.9  # soon after the change
+    low = display.line_.get_ydata().min()
+    names = [area.get_label() for area in display.areas_]
+    assert names == ["half-life 64", "half-life 256", "half-life 1024", "never forgets"]
+    # The band lies below both curves, and its areas are as high as the weights.
+    for place, area in enumerate(display.areas_):
+        box = area.get_paths()[0].get_extents()
+        assert box.ymax <= low
+        if place == 0:
+            bottom = display.ax_.get_ylim()[0]
+            top = display.areas_[-1].get_paths()[0].get_extents().ymax
+            share = (box.ymax - bottom) / (top - bottom)
+            assert share == pytest.approx(memory.weights[:, 0].max(), abs=1e-9)
+    assert min(display.ax_.get_yticks()) >= display.ax_.get_ylim()[0]
+    still = ProgressDisplay.from_predictions([1, 2], [1, 2], estimator=ExpChi2Classifier())
+    assert still.memory is None
+
+
 def test_progress_marks_re_estimations_and_changes(digits):
     rows, labels = digits[0], digits[1].copy()
     labels[400:] = (labels[400:] + 5) % 10

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
 from streamchi2.plots.canvas import BLUE, GREY, LEGEND, SKY, VERMILLION, axes_to_draw_on, put_title
+from streamchi2.plots.memory_band import MemoryWeights
 from streamchi2.plots.streams import is_rivers, predicted_before_learning
 from streamchi2.validation import as_positive_int
 
@@ -27,7 +28,8 @@ class ProgressDisplay:
     """Prequential accuracy, or loss, along a stream, with what happened on the way.
 
     One line is the mean over all rows so far, the other over the last ``window`` rows. Vertical
-    lines mark re-estimations of the nodes k and changes that a drift detector found.
+    lines mark re-estimations of the nodes k and changes that a drift detector found. With
+    ``half_life="auto"`` a band below shows which memory was trusted when.
 
     Parameters
     ----------
@@ -41,6 +43,8 @@ class ProgressDisplay:
         Rows that were learnt before the first was predicted.
     transports, drift_events : tuple of int
         Positions to mark.
+    memory : MemoryWeights or None
+        Weights of memories along the stream.
 
     Attributes
     ----------
@@ -50,6 +54,8 @@ class ProgressDisplay:
         The figure that holds them.
     line_, window_line_ : matplotlib Line2D
         The mean over all rows and over the last ones.
+    areas_ : list of matplotlib collections
+        The weights of the memories, from the shortest to the one that never forgets.
 
     References
     ----------
@@ -69,11 +75,13 @@ class ProgressDisplay:
     start: int = 0
     transports: tuple[int, ...] = ()
     drift_events: tuple[int, ...] = ()
+    memory: MemoryWeights | None = None
 
     ax_: Axes | None = None
     figure_: Figure | None = None
     line_: Line2D | None = None
     window_line_: Line2D | None = None
+    areas_: list[Any] | None = None
 
     @classmethod
     def from_predictions(
@@ -93,7 +101,8 @@ class ProgressDisplay:
             Targets and what was predicted before each was learnt. Floats are judged by their
             absolute error, everything else by accuracy.
         estimator : optional
-            The estimator after the stream: its ``transports_`` and ``drift_events_`` are marked.
+            The estimator after the stream: its ``transports_`` and ``drift_events_`` are marked,
+            and its ``memory_history_`` is drawn.
         window : int, optional
             Rows in the moving mean, a twentieth of the stream by default.
         start : int, default=0
@@ -120,6 +129,7 @@ class ProgressDisplay:
             start,
             _positions(getattr(estimator, "transports_", ())),
             tuple(event.found_at for event in getattr(estimator, "drift_events_", ())),
+            MemoryWeights.of(estimator),
         )
 
     @classmethod
@@ -215,6 +225,8 @@ class ProgressDisplay:
         )
         ax.set(xlabel="rows seen", ylabel=f"{self.metric} before learning")
         ax.set_xlim(0, rows[-1])
+        if self.memory is not None:
+            self.areas_ = self.memory.draw(ax)
         ax.legend(loc="best", **LEGEND)
         put_title(ax, "Predicted, then learnt", self.why_it_begins())
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
