@@ -1,12 +1,17 @@
-"""The HTML reference: ``sphinx-build -W docs docs/_build`` (extra ``docs``)."""
+"""The site: ``sphinx-build -n -W docs docs/_build`` (extra ``docs``), without a network."""
 
-import ast
+import re
+import sys
 from pathlib import Path
 
-import streamchi2
+import matplotlib as mpl
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parent / "examples"
+sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
+mpl.use("Agg")
+
+import streamchi2  # noqa: E402
+from linked_names import inventories  # noqa: E402
 
 project = "streamchi2"
 author = copyright = "The streamchi2 developers"  # noqa: A001 (Sphinx's word)
@@ -15,53 +20,79 @@ release = version = streamchi2.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "matplotlib.sphinxext.plot_directive",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
     "numpydoc",
     "myst_parser",
+    "formulas",
 ]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py"]
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
 html_theme = "furo"
 html_title = "streamchi2"
-html_static_path: list[str] = []
-templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates"]
-pygments_style = "friendly"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_math_renderer = "svg"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
+    "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
+}
 
 autosummary_generate = True
 autodoc_typehints = "none"  # types are in the docstrings, in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-myst_heading_anchors = 2
+intersphinx_mapping = inventories(HERE / "generated" / "inventories")
 
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
 
-def write_tutorials() -> None:
-    """Make a page of every example: its docstring, then its code."""
-    folder = HERE / "generated" / "tutorials"
-    folder.mkdir(parents=True, exist_ok=True)
-    for script in sorted(EXAMPLES.glob("*.py")):
-        words = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or script.stem
-        title, _, rest = words.partition("\n")
-        title = title.rstrip(".")
-        page = folder / f"{script.stem}.rst"
-        text = (
-            f"{title}\n{'=' * len(title)}\n\n{rest.strip()}\n\n"
-            f".. literalinclude:: ../../../examples/{script.name}\n   :language: python\n"
-        )
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            page.write_text(text, encoding="utf-8")
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+plot_formats = [("png", 144)]
+plot_html_show_formats = plot_html_show_source_link = False
+plot_rcparams = {"figure.figsize": (7.0, 3.4), "figure.constrained_layout.use": True}
+plot_apply_rcparams = True
+plot_pre_code = "import numpy as np\nimport matplotlib.pyplot as plt"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "gallery_order.InReadingOrder",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "min_reported_time": 10_000,
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("streamchi2",),
+    "nested_sections": False,
+    "image_srcset": ["2x"],
+}
 
 
 def point_at_pages(app, relative_path, parent, content) -> None:
     """Let links to files of the repository lead to the pages that are made of them."""
+    above = "../" * parent.count("/")
     for file, page in {
         "examples/paper/README.md": "paper.md",
-        "examples/planning.md": "planning.md",
+        "examples/gallery": "gallery/index.rst",
+        "CONTRIBUTING.md": "contributing.md",
+        "CHANGELOG.md": "changelog.md",
     }.items():
-        content[0] = content[0].replace(f"]({file})", f"]({page})")
+        content[0] = content[0].replace(f"]({file})", f"]({above}{page})")
+    content[0] = re.sub(r"\]\(docs/([^)]+\.(?:md|rst))", rf"]({above}\1", content[0])
 
 
 def setup(app) -> None:
     """Register what happens when a file is included."""
     app.connect("include-read", point_at_pages)
-
-
-write_tutorials()
