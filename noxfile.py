@@ -52,9 +52,9 @@ def imports(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the HTML reference; a warning is an error."""
+    """Build the site and run its gallery; a warning is an error."""
     session.install(".[test,docs]")
-    session.run("sphinx-build", "-q", "-W", "docs", "docs/_build")
+    session.run("sphinx-build", "-q", "-n", "-W", "docs", "docs/_build")
 
 
 @nox.session
@@ -77,11 +77,11 @@ def build(session: nox.Session) -> None:
         session.error(f"the wheel must hold the tracked library: {sorted(packed ^ library)}")
     with tarfile.open(sdist) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()} - {"PKG-INFO"}
-    wanted = {name for name in tracked if name.startswith(("streamchi2/", "tests/", "examples/"))}
+    wanted = {name for name in tracked if name.startswith(("streamchi2/", "tests/", "examples/", "docs/"))}
     wanted |= {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
     if not wanted <= packed <= tracked:
         wrong = sorted((wanted - packed) | (packed - tracked))
-        session.error(f"the sdist must hold library, tests and examples, and only these: {wrong}")
+        session.error(f"the sdist must hold library, tests, examples and docs, and only these: {wrong}")
     session.log(f"{wheel.name}: {len(library)} files; {sdist.name}: {len(packed)} files")
 
     session.install("--force-reinstall", str(wheel))

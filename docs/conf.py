@@ -10,8 +10,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 mpl.use("Agg")
 
-import streamchi2  # noqa: E402
-from linked_names import inventories  # noqa: E402
+from linked_names import inventories
+
+import streamchi2
 
 project = "streamchi2"
 author = copyright = "The streamchi2 developers"  # noqa: A001 (Sphinx's word)

@@ -14,19 +14,16 @@ from sphinx.util.math import get_node_equation_number
 
 # Paths in place of <symbol>: symbols have names, which must not occur twice on a page.
 ziamath.config.svg2 = False
+NUMBER = r"([\d.-]+)"
 SIZE = 24  # units of ziamath to one em of its font
 
 
 def svg(source: str, *, inline: bool) -> str:
     """Return an SVG whose baseline is that of the text."""
     picture = ziamath.Latex(source, size=SIZE, color="currentColor", inline=inline).svg()
-    width, height, _, top, _, _ = (
-        float(number)
-        for number in re.search(
-            r'width="([\d.-]+)" height="([\d.-]+)" viewBox="([\d.-]+) ([\d.-]+) ([\d.-]+) ([\d.-]+)"',
-            picture,
-        ).groups()
-    )
+    numbers = re.search(rf'width="{NUMBER}" height="{NUMBER}" viewBox="{NUMBER} {NUMBER} ', picture)
+    assert numbers is not None
+    width, height, _, top = map(float, numbers.groups())
     body = re.sub(r'width="[\d.-]+" height="[\d.-]+"', "", picture, count=1)
     # STIX is a little smaller than the fonts of text beside it.
     scale = 1.06 / SIZE
@@ -34,8 +31,14 @@ def svg(source: str, *, inline: bool) -> str:
         f"width:{width * scale:.3f}em;height:{height * scale:.3f}em;"
         f"vertical-align:{-(height + top) * scale:.3f}em"
     )
+    if height > 12 * SIZE:
+        raise ValueError(
+            f"a formula is {height / SIZE:.0f} lines high, which is a mistake: {source}"
+        )
     label = html.escape(" ".join(source.split()), quote=True)
-    return body.replace("<svg ", f'<svg class="formula" role="img" aria-label="{label}" style="{style}" ', 1)
+    return body.replace(
+        "<svg ", f'<svg class="formula" role="img" aria-label="{label}" style="{style}" ', 1
+    )
 
 
 def inline_formula(writer: Any, node: nodes.math) -> None:

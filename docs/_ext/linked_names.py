@@ -28,9 +28,7 @@ def inventories(folder: Path) -> dict[str, tuple[str, str]]:
     folder.mkdir(parents=True, exist_ok=True)
     mapping = {}
     for project, (address, names) in PROJECTS.items():
-        lines = "".join(
-            f"{name} {kind} 1 {name}.html#{name} -\n" for name, kind in names.items()
-        )
+        lines = "".join(f"{name} {kind} 1 {name}.html#{name} -\n" for name, kind in names.items())
         head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
         head += "# The remainder of this file is compressed using zlib.\n"
         file = folder / f"{project}.inv"

@@ -2,9 +2,9 @@
 Many workers, one model
 =======================
 
-``streamchi2.dask.fit`` plans one map, sends it to every worker, and merges what they have learnt. The
-rows stay where they are. Here the cluster is this process with two threads; with a ``Client`` of
-``dask.distributed`` the same call runs on machines.
+``streamchi2.dask.fit`` plans one map, sends it to every worker, and merges what they have learnt.
+The rows stay where they are. Here the cluster is this process with two threads; with a ``Client``
+of ``dask.distributed`` the same call runs on machines.
 """
 
 # %%

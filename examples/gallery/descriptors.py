@@ -2,9 +2,9 @@
 Choosing among several descriptors
 ==================================
 
-Pictures are described by histograms of several kinds: edges, colours, ink in rows and columns. With
-``descriptors=`` each kind gets a feature map of its own and their kernels add up. A group lasso tells
-which of them count.
+Pictures are described by histograms of several kinds: edges, colours, ink in rows and columns.
+With ``descriptors=`` each kind gets a feature map of its own and their kernels add up. A group
+lasso tells which of them count.
 """
 
 # %%
@@ -53,8 +53,8 @@ print(columns)
 # %%
 # All of them, or some
 # --------------------
-# ``n_components`` is divided evenly. Group lasso keeps a descriptor or leaves it out as a whole; its
-# penalty is chosen in the same pass.
+# ``n_components`` is divided evenly. Group lasso keeps a descriptor or leaves it out as a whole;
+# its penalty is chosen in the same pass.
 
 words = {"normalize": "l1", "random_state": 0}
 for name in views:

@@ -20,21 +20,22 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import RidgeClassifierCV
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
-from streamchi2.plots import plot_convergence, plot_input_histogram, plot_kernel, plot_progress
+from streamchi2.plots import ProgressDisplay, plot_convergence, plot_input_histogram, plot_kernel
 
 X, y = load_digits(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
 X, y = X[order], y[order]
 
-model = ExpChi2Classifier(n_components=512, normalize="l1", random_state=0)
-right = []
+model = ExpChi2Classifier(n_components=384, normalize="l1", random_state=0)
+predicted = []
 for start in range(0, 1300, 50):
     rows, labels = X[start : start + 50], y[start : start + 50]
     if start:
-        right.append(np.mean(model.predict(rows) == labels))
+        predicted.extend(model.predict(rows))
     model.partial_fit(rows, labels)
 
-print(f"first ten batches {np.mean(right[:10]):.3f}, last ten {np.mean(right[-10:]):.3f}")
+right = np.array(predicted) == y[50:1300]
+print(f"the first 500 of them: {right[:500].mean():.3f}, the last 500: {right[-500:].mean():.3f}")
 print(f"digits that were never learnt: {model.score(X[1300:], y[1300:]):.3f}")
 
 # %%
@@ -47,9 +48,10 @@ print(f"linear ridge: {linear.score(shares[1300:], y[1300:]):.3f}")
 # %%
 # Progress
 # --------
-# ``plot_progress`` runs a fresh copy of the model along a stream and draws what it got right.
+# ``plot_progress(model, X, y)`` would run a fresh copy of the model along a stream. Here the
+# predictions are at hand.
 
-plot_progress(model, X[:1300], y[:1300], batch_size=50)
+ProgressDisplay.from_predictions(y[50:1300], predicted, estimator=model, start=50).plot()
 plt.show()
 
 # %%
@@ -58,9 +60,9 @@ plt.show()
 # The bars are the non-zero inputs. The nodes k of the series stand where inputs are many, and the
 # curve, the largest relative error of the series at each value, is zero at every node.
 
-figure, (left, right_panel) = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
+figure, (left, middle) = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
 plot_input_histogram(model, ax=left)
-plot_convergence(model, ax=right_panel)
+plot_convergence(model, ax=middle)
 plt.show()
 
 # %%

@@ -2,15 +2,16 @@
 The laws, on an estimator of your own
 =====================================
 
-``streamchi2.testing`` holds the laws of this library as checks for any estimator with ``partial_fit`` or
-``learn_one``. Here a scaler with a planted bug meets them. The bug is a common one: averages of
-averages, which are right as long as all batches have the same size.
+``streamchi2.testing`` holds the laws of this library as checks for any estimator with
+``partial_fit`` or ``learn_one``. Here a scaler with a planted bug meets them. The bug is a common
+one: averages of averages, which are right as long as all batches have the same size.
 """
 
 # %%
 # An estimator with a bug
 # -----------------------
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -53,8 +54,23 @@ rows = np.random.default_rng(0).gamma(1.0, size=(100, 3))
 check_cut(MeanScaler(), rows, cuts=[25, 50, 75], rtol=1e-9)
 
 # %%
-# The laws do
-# -----------
+# Other cuts would have. Two batches, the first of n rows:
+
+wrong = []
+for n_rows in range(1, 100):
+    scaler = MeanScaler().partial_fit(rows[:n_rows]).partial_fit(rows[n_rows:])
+    wrong.append(np.abs(scaler.mean_ / rows.mean(axis=0) - 1).max())
+
+figure, panel = plt.subplots(figsize=(6.5, 2.8), layout="constrained")
+panel.plot(range(1, 100), wrong, color="#D55E00")
+panel.set(xlabel="rows in the first of two batches", ylabel="relative error of the mean")
+panel.set_title("The bug hides where batches are equal")
+panel.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %%
+# The laws find it
+# ----------------
 # ``check_all`` draws streams and cuttings with hypothesis, finds one that breaks the law, makes it
 # as small as it can, and prints a program that shows it again.
 

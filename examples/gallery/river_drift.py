@@ -53,7 +53,7 @@ print(f"river's softmax regression on the features: {accuracy}")
 # %%
 # The classifier does both at once, and solves for the weights instead of taking small steps.
 
-fused = chi2.ExpChi2Classifier(n_components=256, seed=0)
+fused = chi2.ExpChi2Classifier(n_components=128, seed=0)
 accuracy = metrics.Accuracy()
 for x, y in digits():
     if (guess := fused.predict_one(x)) is not None:
@@ -68,9 +68,9 @@ print(f"the classifier of this library:             {accuracy}")
 # feeds the model's own errors to ADWIN; when it finds a change, the past counts a tenth.
 
 models = {
-    "remembers all": chi2.ExpChi2Classifier(n_components=256, seed=0),
-    "half-life of 200 rows": chi2.ExpChi2Classifier(n_components=256, seed=0, half_life=200),
-    "watches its errors": chi2.ExpChi2Classifier(n_components=256, seed=0, drift_detector="adwin"),
+    "remembers all": chi2.ExpChi2Classifier(n_components=128, seed=0),
+    "half-life of 200 rows": chi2.ExpChi2Classifier(n_components=128, seed=0, half_life=200),
+    "watches its errors": chi2.ExpChi2Classifier(n_components=128, seed=0, drift_detector="adwin"),
 }
 figure, panels = plt.subplots(3, 1, figsize=(7.5, 8), sharex=True, layout="constrained")
 for panel, (name, model) in zip(panels, models.items(), strict=True):

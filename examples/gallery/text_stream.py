@@ -15,8 +15,8 @@ without the exponential.
 # and cross references would give a library away, so only plain words of the first paragraphs
 # are kept, and no name of a library among them.
 
-import ast
 import importlib.util
+import random
 import re
 import warnings
 from pathlib import Path
@@ -35,25 +35,23 @@ GIVE_AWAY = re.compile(r"\b(numpy|np|scipy|sklearn|scikit|learn|river|matplotlib
 
 
 def texts_of(library, most):
-    """Return the first paragraphs of docstrings of one library."""
+    """Return the words above the lists of parameters in docstrings of one library."""
     folder = Path(importlib.util.find_spec(library).origin).parent
+    paths = sorted(path for path in folder.rglob("*.py") if "test" not in str(path))
     found = set()
-    for path in sorted(folder.rglob("*.py")):
-        if "test" in str(path.relative_to(folder)):
-            continue
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and (text := ast.get_docstring(node)):
-                words = re.sub(r"\n\s*(Parameters|Returns|Examples)\n.*", "", text, flags=re.DOTALL)
-                words = GIVE_AWAY.sub("", re.sub(r"[`:.][\w.]+|[^a-z ]", " ", words.lower()))
-                if len(words.split()) >= 20:
-                    found.add(" ".join(words.split()))
+    for path in random.Random(0).sample(paths, len(paths)):
+        for text in re.findall(r'"""(.*?)"""', path.read_text(encoding="utf-8"), re.DOTALL):
+            words = re.sub(r"\n\s*(Parameters|Returns|Examples)\n.*", "", text, flags=re.DOTALL)
+            words = GIVE_AWAY.sub("", re.sub(r"[`:.][\w.]+|[^a-z ]", " ", words.lower()))
+            if len(words.split()) >= 20:
+                found.add(" ".join(words.split()))
         if len(found) >= most:
             break
     return sorted(found)
 
 
 draws = np.random.default_rng(0)
-texts = [(text, library) for library in LIBRARIES for text in texts_of(library, 400)]
+texts = [(text, library) for library in LIBRARIES for text in texts_of(library, 500)]
 texts = [texts[place] for place in draws.permutation(len(texts))]
 n_test = len(texts) // 4
 print(f"{len(texts)} texts, {n_test} of them to test; for example:")
@@ -75,7 +73,7 @@ learners = {
     "linear on roots, SGD": SGDClassifier(random_state=0),
     "exp-chi2, orthogonal": ExpChi2Classifier(1024, basis="orthogonal", **chi2),
     "exp-chi2, subspace": ExpChi2Classifier(1024, basis="subspace", **chi2),
-    "additive chi2": ExpChi2Classifier(2048, basis="additive", **chi2),
+    "additive chi2": ExpChi2Classifier(4096, basis="additive", **chi2),
 }
 # The default basis would warn that another suits such rows; here it is compared on purpose.
 warnings.simplefilter("ignore", BasisHint)
@@ -89,9 +87,9 @@ for name, learner in learners.items():
     print(f"{name:22} {found[name]:.3f}")
 
 # %%
-# Naive Bayes wins, as it often does on term counts: use it if one model of text is all that you
-# need. Among the kernels the additive one learns most for its price. It comes into its own where
-# texts are one descriptor among others.
+# Among the kernels the additive one is best on text. Naive Bayes is level with it and much
+# cheaper: use that if one model of texts is all that you need. The additive kernel comes into its
+# own where texts are one descriptor among others.
 
 figure, panel = plt.subplots(figsize=(7, 2.8), layout="constrained")
 bars = panel.barh(list(found), list(found.values()), color=["#999999"] * 2 + ["#0072B2"] * 3)

@@ -2,10 +2,10 @@
 Features stay valid when the series changes
 ===========================================
 
-As a stream goes on, the nodes k of the series are estimated again. New nodes mean new coordinates,
-and without a remedy everything learnt so far would be spoilt. So the new coordinates are rotated
-onto the old ones. This example takes that apart: a model goes on with features that were transported,
-and with features as they come.
+As a stream goes on, the nodes k of the series are estimated again. New nodes mean new
+coordinates, and without a remedy everything learnt so far would be spoilt. So the new coordinates
+are rotated onto the old ones. This example takes that apart: a model goes on with features that
+were transported, and with features as they come.
 """
 
 # %%
