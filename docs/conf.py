@@ -91,6 +91,7 @@ def point_at_pages(app, relative_path, parent, content) -> None:
         "CHANGELOG.md": "changelog.md",
     }.items():
         content[0] = content[0].replace(f"]({file})", f"]({above}{page})")
+    content[0] = re.sub(r"\]\(examples/gallery/(\w+)\.py\)", rf"]({above}gallery/\1.rst)", content[0])
     content[0] = re.sub(r"\]\(docs/([^)]+\.(?:md|rst))", rf"]({above}\1", content[0])
 
 

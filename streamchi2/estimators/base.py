@@ -112,7 +112,7 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
 
         An estimator that has learnt nothing is the identity. Two that have seen parts of a stream
         become, up to rounding, what one pass over both parts would have given; where there is a
-        feature map, it must differ by transport alone (see :meth:`new_shard`).
+        feature map, it must differ by transport alone (see ``new_shard``).
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ _MIN_HALF_LIFE = 1e-3
 class LogHistogram(BinCounts):
     r"""Exact (weighted) counts of non-zero values in logarithmic bins over the whole float range.
 
-    Bins are read from the bits of the float (see :mod:`streamchi2.statistics.log_bins`): every
+    Bins are read from the bits of the float (see ``statistics/log_bins.py``): every
     octave is cut into ``bins_per_octave`` bins of equal width. Zeros are counted apart.
     With a half-life h, row i of the n seen so far counts
 
