@@ -77,11 +77,15 @@ def build(session: nox.Session) -> None:
         session.error(f"the wheel must hold the tracked library: {sorted(packed ^ library)}")
     with tarfile.open(sdist) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()} - {"PKG-INFO"}
-    wanted = {name for name in tracked if name.startswith(("streamchi2/", "tests/", "examples/", "docs/"))}
+    wanted = {
+        name for name in tracked if name.startswith(("streamchi2/", "tests/", "examples/", "docs/"))
+    }
     wanted |= {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
     if not wanted <= packed <= tracked:
         wrong = sorted((wanted - packed) | (packed - tracked))
-        session.error(f"the sdist must hold library, tests, examples and docs, and only these: {wrong}")
+        session.error(
+            f"the sdist must hold library, tests, examples and docs, and only these: {wrong}"
+        )
     session.log(f"{wheel.name}: {len(library)} files; {sdist.name}: {len(packed)} files")
 
     session.install("--force-reinstall", str(wheel))

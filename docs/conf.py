@@ -85,14 +85,14 @@ def point_at_pages(app, relative_path, parent, content) -> None:
     """Let links to files of the repository lead to the pages that are made of them."""
     above = "../" * parent.count("/")
     for file, page in {
-        "examples/paper/README.md": "paper.md",
-        "examples/gallery": "gallery/index.rst",
-        "CONTRIBUTING.md": "contributing.md",
-        "CHANGELOG.md": "changelog.md",
+        r"examples/paper/README\.md": "paper.md",
+        r"examples/gallery": "gallery/index.rst",
+        r"examples/gallery/(\w+)\.py": r"gallery/\1.rst",
+        r"CONTRIBUTING\.md": "contributing.md",
+        r"CHANGELOG\.md": "changelog.md",
+        r"docs/([\w/]+\.md)": r"\1",
     }.items():
-        content[0] = content[0].replace(f"]({file})", f"]({above}{page})")
-    content[0] = re.sub(r"\]\(examples/gallery/(\w+)\.py\)", rf"]({above}gallery/\1.rst)", content[0])
-    content[0] = re.sub(r"\]\(docs/([^)]+\.(?:md|rst))", rf"]({above}\1", content[0])
+        content[0] = re.sub(rf"\]\({file}\)", rf"]({above}{page})", content[0])
 
 
 def setup(app) -> None:

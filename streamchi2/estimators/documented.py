@@ -162,7 +162,7 @@ def _with_default(entry: str, parameter: inspect.Parameter) -> str:
         written = f'"{default}"' if isinstance(default, str) else repr(default)
         if written.endswith('_"'):
             written = f"``{written}``"  # else Sphinx takes it for the name of a link
-        header = f"{header}, default={written}"
+        header = f"{header}, default{' ' if written[0] == '`' else '='}{written}"
     return f"{header}\n{body}"
 
 
