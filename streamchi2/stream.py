@@ -370,6 +370,13 @@ class Stream(Saved):
                 known = self._reading = Reading(self)
         return known
 
+    def known_result(self, key: Hashable) -> Any:
+        """Return a result that somebody has asked the present reading for, or None; no work."""
+        known = self._reading
+        if known is None or (known.version, known.n_rows) != (self.version, self.n_rows):
+            return None
+        return known.known_result(key)
+
     def _changed(self) -> None:
         self.version += 1
         self._reading = None
@@ -679,6 +686,10 @@ class Reading:
                 self._results[key] = work()
             found: Result = self._results[key]
             return found
+
+    def known_result(self, key: Hashable) -> Any:
+        """Return a result that :meth:`result` has worked out before, or None."""
+        return self._results.get(key)
 
     @property
     def inputs(self) -> AdaptiveFeatureMap:

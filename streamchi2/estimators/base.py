@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.automatic_memory import refuse_automatic
 from streamchi2.estimators.descriptors import names_of, resolved_columns, same_descriptors
+from streamchi2.estimators.facts import FittedFacts, facts_as_html
 from streamchi2.estimators.fit_stream import FitStream
 from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca_of_each
 from streamchi2.estimators.map_readings import MapReadings
@@ -55,7 +56,7 @@ TargetBatch = Callable[
 _OUTPUTS = (None, "default", "pandas", "polars")  # what scikit-learn's set_output knows
 
 
-class StreamEstimator(FitStream, Saved, BaseEstimator):
+class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
     """An estimator that holds a stream and reads its results from it.
 
     Nothing else is fitted: what is read is worked out from the stream when it is first asked for,
@@ -98,6 +99,37 @@ class StreamEstimator(FitStream, Saved, BaseEstimator):
         if stream is None:
             raise AttributeError(f"{name} belongs to a fitted {type(self).__name__}")
         return stream
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """Scikit-learn's diagram, which ``set_config(display=)`` switches off, and what is fitted.
+
+        Inside a property of its own, as there: where it is off there is no such attribute.
+        """
+        diagram = super()._repr_html_
+        return lambda: diagram() + facts_as_html(self)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:
+        """Keep scikit-learn's diagram from reading every attribute, which would solve the model."""
+        return {}
+
+    def __dir__(self) -> list[str]:
+        """List attributes without reading them: scikit-learn's own reads all, at every Tab key."""
+        properties = {
+            name
+            for base in type(self).__mro__
+            for name, thing in vars(base).items()
+            if isinstance(thing, property)
+        }
+        names = object.__dir__(self)
+        # Methods that depend on parameters (set_output, say) are looked at as there.
+        return [name for name in names if name in properties or hasattr(self, name)]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += facts_as_html(self)
+        return shown
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_stream" in vars(self)

@@ -7,6 +7,7 @@ from typing import Any
 from streamchi2.estimators.base import StreamEstimator
 from streamchi2.model import FittedModel, ModelParams, fit
 from streamchi2.solvers.problem import PenaltyParams
+from streamchi2.stream import Stream
 
 
 class LinearStreamEstimator(StreamEstimator):
@@ -15,6 +16,10 @@ class LinearStreamEstimator(StreamEstimator):
     alpha: float | str
     penalty: str
     l1_ratio: float
+
+    def _known_alpha(self, stream: Stream) -> float | None:
+        model: FittedModel | None = stream.known_result(("model", self._model_params()))
+        return None if model is None else model.linear.alpha
 
     @property
     def alpha_(self) -> float:

@@ -24,6 +24,7 @@ from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
 from streamchi2.memory import MemoryParams
 from streamchi2.model import FittedModel, ModelParams, descriptor_entries, fit
 from streamchi2.solvers.problem import PenaltyParams
+from streamchi2.stream import Stream
 from streamchi2.validation import as_estimator_rows
 
 
@@ -115,6 +116,10 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
         features = model.feature_map.transform(rows, n_jobs=self.n_jobs)
         # In float64, so that coefficients which differ by rounding give scores that do.
         return model.linear.scores(features.astype(np.float64, copy=False))
+
+    def _known_alpha(self, stream: Stream) -> float | None:
+        model: FittedModel | None = stream.known_result(("model", self._model_params()))
+        return None if model is None else model.linear.alpha
 
     @property
     def alpha_(self) -> float:

@@ -67,7 +67,8 @@ def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
     Raises
     ------
     TypeError
-        If the object, or something in it, is of a kind that files do not hold.
+        If the object, or something in it, is of a kind that files do not hold. Of a pipeline the
+        steps of this library are saved one by one: the message says how.
 
     Notes
     -----
@@ -149,10 +150,33 @@ def loaded(data: bytes, *, key: Key = None) -> Any:
 def _written(estimator: Any) -> tuple[Any, Any]:
     from streamchi2 import __version__  # complete only after this module
 
+    _refuse_pipeline(estimator)
     archive = Archive()
     named = type(estimator).__module__.startswith("streamchi2.river.")
     tree = _root(named).dump(estimator, archive)
     return {"library": __version__, "object": tree}, archive.arrays
+
+
+def _refuse_pipeline(estimator: Any) -> None:
+    """Say what to do with a pipeline, scikit-learn's or river's, whose steps may be foreign."""
+    steps = getattr(estimator, "steps", None)
+    if isinstance(estimator, Saved) or not isinstance(steps, list | dict):
+        return
+    named = dict(steps)
+    own = [name for name, step in named.items() if isinstance(step, Saved)]
+    kind = type(estimator).__name__
+    if not own:
+        raise TypeError(
+            f"a {kind} cannot be saved here: none of its steps is of this library; use joblib or "
+            "pickle"
+        )
+    others = [name for name in named if name not in own]
+    calls = ", ".join(f"save(pipeline[{name!r}], path)" for name in own)
+    rest = f", keep {others} with joblib or pickle" if others else ""
+    raise TypeError(
+        f"a {kind} cannot be saved as a whole, since files hold estimators of this library only: "
+        f"{calls}{rest}, and make the pipeline again from what load returns"
+    )
 
 
 @cache

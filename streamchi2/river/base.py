@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from streamchi2.estimators.automatic_memory import (
     memory_params,
     refuse_automatic,
 )
+from streamchi2.estimators.facts import FittedFacts, facts_as_html
 from streamchi2.estimators.map_params import (
     divided,
     landmarks_differ,
@@ -71,7 +73,7 @@ _CALIBRATION_ROWS = 128  # one number is fitted to them, again and again
 _log = logging.getLogger("streamchi2.river")
 
 
-class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
+class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
     """A river estimator with a stream of named rows; it is made when the first row arrives."""
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -113,6 +115,9 @@ class NamedStreamEstimator(MapReadings, Saved, base.Estimator):
 
     def _more_tags(self) -> set[str]:
         return {base.tags.POSITIVE_INPUT}
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>{facts_as_html(self)}"
 
     @property
     def n_samples_seen_(self) -> int:
@@ -394,6 +399,9 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"alpha"}
+
+    def _known_alpha(self, stream: Stream) -> float | None:
+        return None if self._schedule.model is None else self._schedule.model.linear.alpha
 
     @property
     def alpha_(self) -> float:
