@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from streamchi2 import ExpChi2Classifier, river
+from streamchi2 import ExpChi2Classifier
 from streamchi2.errors import FormatError
 from streamchi2.persistence import dumped, load, loaded, save
+from streamchi2.river import ExpChi2Classifier as RiverClassifier
 
 N_STAGES, ROWS_EACH, N_FEATURES = 4, 200, 160
 
@@ -29,7 +30,7 @@ def states():
     """Return the bytes of two classifiers at four stages of their lives, a few 100 kB each."""
     draws = np.random.default_rng(0)
     plain = ExpChi2Classifier(N_FEATURES, random_state=0)
-    watching = river.ExpChi2Classifier(N_FEATURES, drift_detector="adwin", seed=0)
+    watching = RiverClassifier(N_FEATURES, drift_detector="adwin", seed=0)
     found = []
     for _ in range(N_STAGES):
         rows, labels = draws.dirichlet(np.ones(16), ROWS_EACH), draws.integers(0, 3, ROWS_EACH)

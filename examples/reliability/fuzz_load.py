@@ -18,13 +18,13 @@ import warnings
 
 import numpy as np
 
+import streamchi2.river as online
 from streamchi2 import (
     ExpChi2Classifier,
     ExpChi2PCA,
     ExpChi2Regressor,
     ExpChi2Sampler,
     LogHistogram,
-    river,
 )
 from streamchi2.errors import FormatError
 from streamchi2.estimators.streaming_pca import StreamingPCA
@@ -81,11 +81,13 @@ def seeds():
         StreamingRidge().fit(rows[:3], rows[:3, 0]),
         StreamingPCA(2, half_life=9).fit(np.tile(rows, (16, 1))),
         StreamingRidgeClassifier().fit(np.tile(rows, (16, 1)), np.tile(words, 16)),
-        named(river.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
-        named(river.ExpChi2Classifier(4, drift_detector="adwin", seed=0), rows[:9], words.tolist()),
-        named(river.ExpChi2Classifier(6, basis="landmarks", seed=0), rows[:6], labels.tolist()),
-        named(river.ExpChi2Classifier(70, n_buckets=8, seed=0), rows, labels.tolist()),
-        named(river.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
+        named(online.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
+        named(
+            online.ExpChi2Classifier(4, drift_detector="adwin", seed=0), rows[:9], words.tolist()
+        ),
+        named(online.ExpChi2Classifier(6, basis="landmarks", seed=0), rows[:6], labels.tolist()),
+        named(online.ExpChi2Classifier(70, n_buckets=8, seed=0), rows, labels.tolist()),
+        named(online.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
     ]
     return [dumped(thing) for thing in things]
 

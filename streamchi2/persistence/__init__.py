@@ -185,6 +185,7 @@ def _root(named: bool) -> Object:
     if not named:
         return Object(_CLASSES)
     # Importing river takes a second, which only those who use it should wait.
-    from streamchi2 import river
+    import streamchi2.river as online
 
-    return Object((river.ExpChi2Sampler, river.ExpChi2Classifier, river.ExpChi2Regressor))
+    classes = online.ExpChi2Sampler, online.ExpChi2Classifier, online.ExpChi2Regressor
+    return Object(classes)
