@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from streamchi2.errors import NoTargetError
@@ -28,6 +29,7 @@ from streamchi2.solvers.dual_ridge import DualRidge
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.solvers.group_lasso import definite
 from streamchi2.solvers.group_path import entry_alphas
+from streamchi2.solvers.leave_one_out import DualRows, GrowingRidge
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
@@ -221,11 +223,14 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
             linear, calibration = memory.pooled(never, classes)
             return FittedModel(linear, classes, calibration, features_of)
         if _is_dual(statistics, params):
-            dual = DualRegression.of(reading, params.class_weight)
-            linear = dual.solve(params.penalty.alpha)
+            with reading.lock:
+                dual = DualRegression.of(reading, params.class_weight)
+                linear, left_out = dual.solve(params.penalty.alpha)
             calibrator: Calibrator | None = None
-            if classes is not None:
-                calibrator = DualCalibrator(dual, linear.alpha, params.calibrate)
+            if dual.codes is not None:
+                calibrator = DualCalibrator(
+                    left_out, dual.codes, dual.rows.weights, params.calibrate
+                )
             return FittedModel(linear, classes, calibrator, features_of)
         folded = statistics.folded()
         if folded.labelled is None:
@@ -306,52 +311,61 @@ class DualRegression:
     """All rows with targets of a stream, for a model in dual form."""
 
     ridge: DualRidge
-    targets: NDArray[np.float64]  # (n, t), one-hot for classes
-    codes: NDArray[np.intp] | None  # of the classes
-    _tuned: dict[float | str, tuple[float, NDArray[np.float64]]] = field(default_factory=dict)
+    rows: DualRows
+    growing: GrowingRidge  # that has solved the first of these rows before
+    codes: NDArray[np.intp] | None  # of the classes; targets are then one-hot
 
     @classmethod
     def of(cls, reading: Reading, class_weight: ClassWeight = None) -> DualRegression:
-        """Return the regression of a reading whose rows are kept."""
+        """Return the regression of a reading whose rows are kept; good while its lock is held."""
         statistics = reading.statistics
         if not statistics.kept:
             raise NoTargetError("no row has had a target yet")
         blocks = statistics.kept
-        shifted, gram = reading.gram()
+        shifted, gram, cache = reading.gram()
         weights = np.concatenate([block.weights for block in blocks])
         targets = np.concatenate([block.targets for block in blocks])
         known = has_target(targets, weights.size)
         if not known.any():
             raise NoTargetError("no row has had a target yet")
         ridge = DualRidge(shifted, gram, weights, blocks[0].features[0]).only(known)
+        places, codes = np.flatnonzero(known), None
         targets = targets[known]
-        if not isinstance(reading.targets, ClassTargets):
-            return cls(ridge, targets, None)
-        labels = reading.targets.labels
-        codes = positions_of_labels(targets["label"], labels)
-        if class_weight is not None:
-            members = np.bincount(codes, ridge.weights, labels.size).astype(np.float64)
-            factors = class_factors(class_weight, labels, members)[codes]
-            heavy = factors > 0.0
-            if not heavy.any():
-                raise NoTargetError("no row has had a label of a class with weight yet")
-            ridge, codes = ridge.weighted(factors).only(heavy), codes[heavy]
-        one_hot = np.zeros((codes.size, labels.size))  # never classes x classes
-        one_hot[np.arange(codes.size), codes] = 1.0
-        return cls(ridge, one_hot, codes)
+        if isinstance(reading.targets, ClassTargets):
+            labels = reading.targets.labels
+            codes = positions_of_labels(targets["label"], labels)
+            if class_weight is not None:
+                members = np.bincount(codes, ridge.weights, labels.size).astype(np.float64)
+                factors = class_factors(class_weight, labels, members)[codes]
+                heavy = factors > 0.0
+                if not heavy.any():
+                    raise NoTargetError("no row has had a label of a class with weight yet")
+                ridge = ridge.weighted(factors).only(heavy)
+                codes, places = codes[heavy], places[heavy]
+            targets = np.zeros((codes.size, labels.size))  # never classes x classes
+            targets[np.arange(codes.size), codes] = 1.0
+        n_final = int(np.searchsorted(places, cache.n_final))
+        rows = DualRows(ridge.gram, ridge.weights, targets, n_final, places, ridge.copies)
+        return cls(ridge, rows, cache.ridge, codes)
 
-    def solve(self, alpha: float | str) -> LinearModel:
-        """Return the model under a penalty, or under the one that a criterion chooses."""
-        if isinstance(alpha, str):
-            alpha, _ = self.tune(alpha)
-        return self.ridge.solve(self.targets, alpha)
+    def solve(self, alpha: float | str) -> tuple[LinearModel, NDArray[np.float64]]:
+        """Return the model and the scores of its rows when they are left out.
 
-    def tune(self, alpha: float | str) -> tuple[float, NDArray[np.float64]]:
-        """Return the penalty and the scores of rows that were left out under it."""
-        if alpha not in self._tuned:
-            chosen, left_out = self.ridge.tune(self.targets, alpha)  # type: ignore[arg-type]
-            self._tuned[alpha] = self._tuned[chosen] = chosen, left_out
-        return self._tuned[alpha]
+        ``alpha`` is a penalty, or the criterion that chooses one.
+        """
+        targets = self.rows.targets
+        if alpha == "auto" or (not isinstance(alpha, str) and alpha > 0.0):
+            search = self.growing.at(self.rows)
+            try:
+                found = search.chosen() if isinstance(alpha, str) else search.fit(alpha)
+                found = search.fit(1.0) if found is None else found
+            except LinAlgError:  # alpha is below the rounding errors of the Gram matrix
+                pass
+            else:
+                self.growing.keep(search)
+                return self.ridge.model(found), found.left_out
+        chosen, left_out = self.ridge.tune(targets, alpha)  # type: ignore[arg-type]
+        return self.ridge.solve(targets, chosen), left_out
 
 
 class Calibrator:
@@ -382,15 +396,19 @@ class Calibrator:
 class DualCalibrator(Calibrator):
     """Every row is at hand, and leaving one out has a closed form."""
 
-    def __init__(self, dual: DualRegression, alpha: float, calibrate: str | None) -> None:
+    def __init__(
+        self,
+        scores: NDArray[np.float64],
+        codes: NDArray[np.intp],
+        weights: NDArray[np.float64],
+        calibrate: str | None,
+    ) -> None:
         super().__init__(calibrate)
-        self._dual, self._alpha = dual, alpha
+        self._known = scores, codes, weights
 
     def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
         """Return scores of left-out rows, the codes of their classes, and their weights."""
-        _, scores = self._dual.tune(self._alpha)
-        assert self._dual.codes is not None
-        return scores, self._dual.codes, self._dual.ridge.weights
+        return self._known
 
 
 class SampleCalibrator(Calibrator):

@@ -250,6 +250,8 @@ class Stream(Saved):
                 self.statistics = _learn(statistics, block, features, feature_map)
                 if memory is not None and judged is not None:
                     memory.learn(told, judged)
+                if not self.statistics.is_dual:
+                    self._gram = GramMatrix()
         self.feature_map, self.memory, self._provisional = adaptive, memory, None
         self.buffer.move_to(block.stop)
         self.buffer.boundaries = self._boundaries()
@@ -335,6 +337,7 @@ class Stream(Saved):
     def drop_last(self) -> None:
         """Take back the row that was added last, which must be pending."""
         self.buffer.drop_last()
+        self._gram = GramMatrix()  # which may have seen it
         self._changed()
 
     def fade_before(self, position: int, factor: float) -> None:
@@ -773,14 +776,23 @@ class Reading:
                 memory = memory.with_pending(told)
             return memory, never_forgotten(statistics)
 
-    def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the features of all rows, which must be kept, and their shifted Gram matrix."""
+    def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64], GramMatrix]:
+        """Return the features of all rows, which must be kept, and their shifted Gram matrix.
+
+        Both are views of a cache that is returned too, good while :attr:`lock` is held.
+        """
         statistics = self.statistics
         planned = self._adaptive is None or self._adaptive.feature_map is not None
         # Under a provisional map all features change with the map.
         token = None if planned else self.feature_map
-        with self._stream.lock:
-            return self._stream._gram.of([block.features for block in statistics.kept], token)
+        cache = self._stream._gram
+        with self.lock:
+            return *cache.of([block.features for block in statistics.kept], token), cache
+
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock of the stream."""
+        return self._stream.lock
 
     def forget_statistics(self) -> None:
         """Let go of the copied statistics, D x D numbers; they are copied again when needed."""

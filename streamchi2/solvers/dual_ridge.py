@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 
 from streamchi2.solvers.gram_spectrum import GramSpectrum
+from streamchi2.solvers.leave_one_out import DualFit, GrowingRidge
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.penalty import Criterion
 from streamchi2.validation import Floats
 
-_CHUNK_ROWS = 128  # lines of the Gram matrix that are worked out together
+_CHUNK_ROWS = 64  # lines of the Gram matrix that are worked out together
 
 
 class GramMatrix:
@@ -35,43 +36,48 @@ class GramMatrix:
         self._token: Any = None
         self._shifted: NDArray[np.float64] = np.empty((0, 0))
         self._gram: NDArray[np.float64] = np.empty((0, 0))
-        self._n_known = 0  # rows of complete chunks
+        self.n_final = 0  # rows of complete chunks, whose lines will not change
+        self.ridge = GrowingRidge()  # with the factors of this matrix
 
     def of(
         self, blocks: Sequence[Floats], token: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return shifted rows, shape (n, D), and their Gram matrix, lower triangle.
 
-        ``blocks`` are those of the last call, with more rows at the end; another ``token`` says
-        that they are others.
+        Both are views, good until the next call. ``blocks`` are those of the last call, with more
+        rows at the end; another ``token`` says that they are others.
         """
         if token is not self._token:
-            self._token, self._n_known = token, 0
+            self._token = token
+            self._forget()
         n_rows = sum(block.shape[0] for block in blocks)
-        self._n_known = min(self._n_known, n_rows)
+        self.n_final = min(self.n_final, n_rows)
         self._make_room(n_rows, blocks[0].shape[1])
         start, origin = 0, blocks[0][0].astype(np.float64)
         for block in blocks:
             for first in range(0, block.shape[0], _CHUNK_ROWS):
                 chunk = block[first : first + _CHUNK_ROWS]
                 stop = start + chunk.shape[0]
-                if stop > self._n_known:
+                if stop > self.n_final:
                     self._shifted[start:stop] = chunk - origin
                     lines = self._shifted[start:stop] @ self._shifted[:stop].T
                     self._gram[start:stop, :stop] = lines
                     # The last chunk of all may still grow.
                     if chunk.shape[0] == _CHUNK_ROWS or block is not blocks[-1]:
-                        self._n_known = stop
+                        self.n_final = stop
                 start = stop
-        # Lines of the last chunk will be worked out again, while others may still read these.
-        return self._shifted[:n_rows], self._gram[:n_rows, :n_rows].copy()
+        return self._shifted[:n_rows], self._gram[:n_rows, :n_rows]
+
+    def _forget(self) -> None:
+        self.n_final, self.ridge = 0, GrowingRidge()
 
     def _make_room(self, n_rows: int, n_features: int) -> None:
-        n_room, known = self._gram.shape[0], self._n_known
+        n_room = self._gram.shape[0]
         if n_rows <= n_room and self._shifted.shape[1] == n_features:
             return
         if self._shifted.shape[1] != n_features:
-            self._n_known = known = 0
+            self._forget()
+        known = self.n_final
         n_room = max(32, n_rows if n_rows <= n_room else 2 * n_rows)
         shifted, gram = np.empty((n_room, n_features)), np.zeros((n_room, n_room))
         if known:
@@ -159,6 +165,11 @@ class DualRidge:
         intercept = (roots @ solved[:, :-1]) / (roots @ solved[:, -1])
         dual = roots[:, None] * (solved[:, :-1] - np.outer(solved[:, -1], intercept))
         return self._model(self.shifted.T @ dual, intercept, alpha)
+
+    def model(self, found: DualFit) -> LinearModel:
+        """Return the model on the features that was found in dual form."""
+        # Not shifted.T @ dual, which takes twice as long for few targets.
+        return self._model((found.dual.T @ self.shifted).T, found.intercept, found.alpha)
 
     def _model(
         self, coef: NDArray[np.float64], intercept: NDArray[np.float64], alpha: float

@@ -5,7 +5,7 @@ which vanishes with the residuals where rows are about as many as features; rows
 equal and have equal targets make the quotient small, and it takes almost no penalty at all.
 Restricted maximum likelihood (REML) is more careful, and leave-one-out best, but it needs rows.
 So "auto" is leave-one-out over all rows while they are kept, in
-:mod:`~streamchi2.solvers.gram_spectrum`; then, from moments alone, GCV among the penalties that are
+:mod:`~streamchi2.solvers.leave_one_out`; then, from moments alone, GCV among the penalties that are
 not below that of REML.
 
 Leave-one-out over a sample of 128 rows was tried in place of the latter and left out. Moments
@@ -33,7 +33,7 @@ _PERFECT = 1e-10  # residuals, squared and relative, below which a penalty would
 _MIN_FREEDOM = 1e-4  # share of n that must remain: below, residuals are rounding errors
 # Of log scores. At 1e-8 of the largest eigenvalue rounding moves them by some 3e-8; where they are
 # flat it decides between neighbours unless what counts as equal is much more than that.
-_TIE = 1e-5
+TIE = 1e-5
 
 
 def penalties(largest: float) -> NDArray[np.float64]:
@@ -157,4 +157,4 @@ def least(alphas: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
     1.0
     """
     best = scores.min()
-    return float(alphas[scores <= best + _TIE][-1])
+    return float(alphas[scores <= best + TIE][-1])
