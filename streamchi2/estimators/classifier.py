@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER, OF_LABELLED_ROWS
 from streamchi2.estimators.regression import MapRegression
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.sources import Batch
@@ -23,7 +23,7 @@ from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_choice, as_labels
 
 
-@documented(LEARNER, ATTRIBUTES)
+@documented(LEARNER, ATTRIBUTES, OF_LABELLED_ROWS)
 class ExpChi2Classifier(ClassifierMixin, MapRegression):
     r"""Kernel ridge classification of histograms, learnt from a stream at linear cost.
 

@@ -42,14 +42,17 @@ def entries(text: str) -> dict[str, str]:
 
 
 def documented(
-    parameters: Mapping[str, str], attributes: Mapping[str, str]
+    parameters: Mapping[str, str],
+    attributes: Mapping[str, str],
+    arguments: Mapping[str, str] | None = None,
 ) -> Callable[[type[T]], type[T]]:
     """Fill the lines ``%(parameters)s`` and ``%(attributes)s`` of the docstring of a class.
 
     The first becomes the section "Parameters": one entry for each parameter of the constructor,
     in its order, with its default. The second becomes the section "Attributes": one for each public
     property of the class whose name ends in an underscore, described by the first paragraph of
-    the docstring of the property.
+    the docstring of the property. Public methods of the class itself that have no section
+    "Parameters" get one.
 
     Parameters
     ----------
@@ -59,6 +62,8 @@ def documented(
     attributes : mapping of str to str
         Types of the attributes by name, in the order of the section. After a colon follows the
         parameter without which an attribute is left out.
+    arguments : mapping of str to str, optional
+        Entries for the arguments of methods.
 
     Notes
     -----
@@ -97,6 +102,9 @@ def documented(
             "%(attributes)s": _section("Attributes", _attributes_of(cls, takes, attributes)),
         }
         cls.__doc__ = _filled(inspect.cleandoc(cls.__doc__), sections, cls)
+        for name, method in vars(cls).items():
+            if inspect.isfunction(method) and not name.startswith("_"):
+                _describe_arguments(method, arguments or {})
         return cls
 
     return fill
@@ -142,6 +150,21 @@ def documented_like(other: Callable[..., Any], **parameters: str) -> Callable[[F
     return fill
 
 
+def _describe_arguments(method: Callable[..., Any], known: Mapping[str, str]) -> None:
+    words = inspect.cleandoc(method.__doc__ or "")
+    takes = {
+        name: parameter
+        for name, parameter in inspect.signature(method).parameters.items()
+        if name != "self" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+    if not words or not takes or "Parameters\n---" in words:
+        return
+    section = _section("Parameters", _entries_of(takes, known, method))
+    title = re.search(r"\n\n\w[\w ]*\n-{3,}\n", words)
+    place = len(words) if title is None else title.start()
+    method.__doc__ = f"{words[:place]}\n\n{section}{words[place:]}"
+
+
 def _entries_of(
     takes: dict[str, inspect.Parameter], known: Mapping[str, str], thing: Any
 ) -> list[str]:
@@ -160,9 +183,9 @@ def _with_default(entry: str, parameter: inspect.Parameter) -> str:
     if not known and parameter.default is not inspect.Parameter.empty:
         default = parameter.default
         written = f'"{default}"' if isinstance(default, str) else repr(default)
-        if written.endswith('_"'):
-            written = f"``{written}``"  # else Sphinx takes it for the name of a link
-        header = f"{header}, default{' ' if written[0] == '`' else '='}{written}"
+        # Sphinx takes a word with an underscore at its end for a link, and no literal after "=".
+        link = written.endswith('_"')
+        header += f", default ``{written}``" if link else f", default={written}"
     return f"{header}\n{body}"
 
 

@@ -206,6 +206,50 @@ STREAMING_PCA = entries(
     """
 )
 
+# Arguments of methods: of estimators with a map, then of those on features, each with what y is.
+_WEIGHTS = entries(
+    """
+    sample_weight : array-like of shape (n,)
+        Weight of each row: 2 counts like a repeated row, 0 like no row. By default all are 1.
+    """
+)
+_NO_TARGETS = entries(
+    """
+    y : ignored
+        There for pipelines.
+    """
+)
+_LABELS = entries(
+    """
+    y : array-like of shape (n,)
+        Labels, words or numbers; new ones may appear at any time.
+    """
+)
+_TARGETS = entries(
+    """
+    y : array-like of shape (n,) or (n, t)
+        Targets, finite numbers.
+    """
+)
+_ROWS = entries(
+    """
+    X : array-like, sparse matrix or DataFrame of shape (n, d)
+        Non-negative rows.
+    """
+)
+_FEATURES = entries(
+    """
+    X : array-like of shape (n, d)
+        Features.
+    """
+)
+OF_ROWS = {**_ROWS, **_NO_TARGETS, **_WEIGHTS}
+OF_LABELLED_ROWS = {**_ROWS, **_LABELS, **_WEIGHTS}
+OF_ROWS_WITH_TARGETS = {**_ROWS, **_TARGETS, **_WEIGHTS}
+OF_FEATURES = {**_FEATURES, **_NO_TARGETS, **_WEIGHTS}
+OF_LABELLED_FEATURES = {**_FEATURES, **_LABELS, **_WEIGHTS}
+OF_FEATURES_WITH_TARGETS = {**_FEATURES, **_TARGETS, **_WEIGHTS}
+
 # Types of all attributes, in the order of the docstrings, and after a colon the parameter that an
 # attribute belongs to. What they are is said by the docstring of the property.
 ATTRIBUTES = {

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.base import ComponentsEstimator
 from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, PCA
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_ROWS, PCA
 from streamchi2.validation import Floats, as_estimator_rows
 
 
-@documented(PCA, ATTRIBUTES)
+@documented(PCA, ATTRIBUTES, OF_ROWS)
 class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEstimator):
     r"""Principal components of random features of the exp-chi2 kernel, learnt from a stream.
 
@@ -107,7 +107,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
         return self._learn_rows(X, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
+        """Learn from one more batch of rows."""
         return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.numeric_targets import numeric_batch
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER, OF_ROWS_WITH_TARGETS
 from streamchi2.estimators.regression import MapRegression
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import NumericTargets
 
 
-@documented(LEARNER, ATTRIBUTES)
+@documented(LEARNER, ATTRIBUTES, OF_ROWS_WITH_TARGETS)
 class ExpChi2Regressor(RegressorMixin, MapRegression):
     r"""Kernel ridge regression on histograms, learnt from a stream at linear cost.
 

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.base import MapEstimator
 from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, SAMPLER
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_ROWS, SAMPLER
 from streamchi2.validation import Floats, as_estimator_rows
 
 
-@documented(SAMPLER, ATTRIBUTES)
+@documented(SAMPLER, ATTRIBUTES, OF_ROWS)
 class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstimator):
     r"""Random Fourier features of the exp-chi2 kernel, learnt from a stream of histograms.
 
@@ -112,7 +112,7 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
         return self._learn_rows(X, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
+        """Learn from one more batch of rows."""
         return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:

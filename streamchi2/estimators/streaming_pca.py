@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from streamchi2.estimators.base import StreamEstimator
 from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, STREAMING_PCA
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_FEATURES, STREAMING_PCA
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs, negligible_variance
 from streamchi2.statistics.moments import Moments
@@ -30,7 +30,7 @@ class PrincipalComponents:
     share: NDArray[np.float64]  # (n,) of all variance
 
 
-@documented(STREAMING_PCA, ATTRIBUTES)
+@documented(STREAMING_PCA, ATTRIBUTES, OF_FEATURES)
 class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEstimator):
     r"""Principal component analysis of a stream of rows, from its exact covariance.
 
@@ -99,7 +99,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         return self._learn_rows(X, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of rows; see :meth:`fit` for the arguments."""
+        """Learn from one more batch of rows."""
         return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def transform(self, X: Any) -> Floats:
@@ -125,7 +125,13 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         return scores
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return rows of principal components in the original coordinates, shape (n, d)."""
+        """Return rows of principal components in the original coordinates, shape (n, d).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components_)
+            What :meth:`transform` returned.
+        """
         found = self._found()
         scores = as_features(X)
         if scores.shape[1] != found.variance.size:

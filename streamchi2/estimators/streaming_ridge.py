@@ -11,12 +11,12 @@ from sklearn.base import RegressorMixin
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.linear import LinearStreamEstimator
 from streamchi2.estimators.numeric_targets import numeric_batch
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR, OF_FEATURES_WITH_TARGETS
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import NumericTargets
 
 
-@documented(LINEAR, ATTRIBUTES)
+@documented(LINEAR, ATTRIBUTES, OF_FEATURES_WITH_TARGETS)
 class StreamingRidge(RegressorMixin, LinearStreamEstimator):
     r"""Penalised least squares on a stream of features, equal to one fit on all rows at once.
 
@@ -90,7 +90,7 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
         return self._learn(X, y, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch; see :meth:`fit` for the arguments."""
+        """Learn from one more batch."""
         return self._learn(X, y, sample_weight, first=not self.__sklearn_is_fitted__())
 
     def predict(self, X: Any) -> NDArray[np.float64]:

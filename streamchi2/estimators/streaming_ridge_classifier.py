@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.linear import LinearStreamEstimator
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR
+from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR, OF_LABELLED_FEATURES
 from streamchi2.model import ModelParams
 from streamchi2.sources import Batch
 from streamchi2.statistics.class_weight import as_class_weight
@@ -22,7 +22,7 @@ from streamchi2.statistics.targets import ClassTargets, with_labels
 from streamchi2.validation import as_labels
 
 
-@documented(LINEAR, ATTRIBUTES)
+@documented(LINEAR, ATTRIBUTES, OF_LABELLED_FEATURES)
 class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     r"""Penalised least squares on one-hot classes, from a stream of features.
 

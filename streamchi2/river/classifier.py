@@ -16,7 +16,7 @@ from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.river.base import NamedStreamModel
-from streamchi2.river.parameter_docs import LEARNER
+from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
 from streamchi2.state import require
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets
@@ -24,7 +24,7 @@ from streamchi2.stream import Stream
 from streamchi2.validation import Floats, as_label, as_positive_float
 
 
-@documented(LEARNER, ATTRIBUTES)
+@documented(LEARNER, ATTRIBUTES, ARGUMENTS)
 class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     r"""Kernel ridge classification with the exp-chi2 kernel, at linear cost and constant memory.
 

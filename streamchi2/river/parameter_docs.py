@@ -36,6 +36,16 @@ SAMPLER = {
     ),
 }
 
+# Arguments of methods.
+ARGUMENTS = entries(
+    """
+    x : dict
+        Features by name, finite and non-negative; a missing key is a zero.
+    X : pandas, polars or pyarrow DataFrame
+        Rows without missing values; names of columns are keys.
+    """
+)
+
 # ExpChi2Classifier and ExpChi2Regressor.
 LEARNER = {
     **SAMPLER,

@@ -14,7 +14,7 @@ from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.model import FittedModel
 from streamchi2.river.base import NamedStreamModel
-from streamchi2.river.parameter_docs import LEARNER
+from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
 from streamchi2.state import require
 from streamchi2.statistics.targets import NumericTargets
 from streamchi2.stream import Stream
@@ -22,7 +22,7 @@ from streamchi2.stream import Stream
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
 
-@documented(LEARNER, ATTRIBUTES)
+@documented(LEARNER, ATTRIBUTES, ARGUMENTS)
 class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     r"""Kernel ridge regression with the exp-chi2 kernel, at linear cost and constant memory.
 

@@ -15,14 +15,14 @@ from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.feature_map import FeatureMap
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
-from streamchi2.river.parameter_docs import SAMPLER
+from streamchi2.river.parameter_docs import ARGUMENTS, SAMPLER
 from streamchi2.river.row_features import features_of
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.statistics.row_buffer import Row
 from streamchi2.validation import Floats
 
 
-@documented(SAMPLER, ATTRIBUTES)
+@documented(SAMPLER, ATTRIBUTES, ARGUMENTS)
 class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     r"""Random Fourier features of the exp-chi2 kernel, for any model that follows in a pipeline.
 

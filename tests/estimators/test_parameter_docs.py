@@ -17,13 +17,17 @@ CLASSES = [
 FIT_STREAM = [param for param in CLASSES if hasattr(param.values[0], "fit_stream")]
 
 
-def section(words: str, title: str) -> list[tuple[str, str, str]]:
-    """Return name, type and text of the entries of a section, written without our own parser."""
+def _section(words: str, title: str) -> str:
     found = re.search(
         rf"^{title}\n-{{{len(title)}}}\n(.*?)(?=^\w[^\n]*\n---|\Z)", words, re.S | re.M
     )
     assert found, title
-    parts = re.split(r"^(\S.*)\n", found[1], flags=re.M)
+    return found[1]
+
+
+def section(words: str, title: str) -> list[tuple[str, str, str]]:
+    """Return name, type and text of the entries of a section, written without our own parser."""
+    parts = re.split(r"^(\S.*)\n", _section(words, title), flags=re.M)
     assert parts[0] == ""
     headers = [header.split(" : ", 1) for header in parts[1::2]]
     assert all(len(header) == 2 for header in headers), headers
@@ -31,7 +35,7 @@ def section(words: str, title: str) -> list[tuple[str, str, str]]:
 
 
 def default_written(kind: str) -> object:
-    return eval(kind.rpartition("default=")[2].strip("`"))
+    return eval(re.search(r"default(?:=| ``)(.*?)`*$", kind)[1])
 
 
 @pytest.mark.parametrize("estimator", CLASSES)
@@ -71,6 +75,23 @@ def test_nobody_is_sent_to_another_class_for_a_parameter(estimator):
         for name, _, text in section(words, title):
             assert not re.search(r"(?i)\b(as (in|for)|see) :(class|meth)", text), name
     assert not re.search(r"(?i)laws: as for", words)
+
+
+@pytest.mark.parametrize("estimator", CLASSES)
+def test_every_argument_of_every_method_is_described_once(estimator):
+    for name, method in inspect.getmembers(estimator, inspect.isfunction):
+        if name.startswith("_") or not method.__module__.startswith("streamchi2."):
+            continue
+        takes = [
+            own
+            for own, parameter in inspect.signature(method).parameters.items()
+            if own != "self" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        words = inspect.getdoc(method)
+        assert words, name
+        if takes:
+            described = re.findall(r"^(\w+)(?: :.*)?$", _section(words, "Parameters"), re.M)
+            assert described == takes, name
 
 
 @pytest.mark.parametrize("estimator", FIT_STREAM)
