@@ -17,6 +17,7 @@ from streamchi2.validation import Rows, as_positive_float, as_rows
 # Squares of such values, and of their differences down to the last bit, are normal numbers.
 _LEAST_SQUARED, _LARGEST_SQUARED = 2.0**-450, 2.0**500
 _HUGE = 2.0**900  # values above might add up to more than a float64 holds
+_DENSE = 0.25  # share of non-zero values above which the loop over dense rows is faster
 _BLOCK_VALUES = 1 << 15  # 256 KiB of float64, so that the four passes over a block stay in cache
 
 
@@ -157,12 +158,27 @@ def _factors(
     return difference, np.divide(difference, total, out=total)
 
 
+def _as_dense(
+    rows: sparse.csr_array, position: NDArray[np.intp], width: int
+) -> NDArray[np.float64]:
+    """Return rows with their values at other positions, all of them below a width."""
+    parts = (rows.data.astype(np.float64), position, rows.indptr)
+    dense: NDArray[np.float64] = sparse.csr_array(parts, shape=(rows.shape[0], width)).toarray()
+    return dense
+
+
 def _sparse_distance(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
     # Hashed columns may number 2^63: keep only those that hold something.
     columns, position = np.unique(
         np.concatenate([left.indices, right.indices]), return_inverse=True
     )
     left_position, right_position = np.split(position, [left.nnz])
+    n_rows = left.shape[0] + right.shape[0]
+    if columns.size and left.nnz + right.nnz >= _DENSE * columns.size * n_rows:
+        return _dense_distance(
+            _as_dense(left, left_position, columns.size),
+            _as_dense(right, right_position, columns.size),
+        )
     # The distance is homogeneous; in another unit no sum of huge values overflows.
     huge = max(left.data.max(initial=0.0), right.data.max(initial=0.0)) > _HUGE
     unit = _HUGE if huge else 1.0

@@ -195,7 +195,7 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
         return 1024
 
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
-        """Learn one validated row without zeros, all of it or, where something fails, nothing."""
+        """Learn one validated row, all of it or, where something fails, nothing."""
         if self._due is None:
             due = self._next_position(stream)
             self._due = self._catch_up(stream) if due <= stream.n_rows else due
@@ -607,6 +607,8 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             raise
 
     def _next_position(self, stream: Stream) -> int:
+        if self._schedule.model is None and self._stream is not None:
+            return stream.next_stop  # before the first target there is nothing to solve
         return self._schedule.next_position(stream)
 
     def _catch_up(self, stream: Stream) -> int:

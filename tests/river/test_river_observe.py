@@ -61,6 +61,25 @@ def test_any_cutting_gives_the_same_model_bit_for_bit(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_before_the_first_target_the_stream_is_looked_at_where_blocks_end_alone(kind, monkeypatch):
+    model = KINDS[kind][0](basis="orthogonal")
+    looked, advance = [], type(model)._advance
+
+    def counted(self, stream, *, has_target):
+        looked.append(stream.n_rows)
+        advance(self, stream, has_target=has_target)
+
+    monkeypatch.setattr(type(model), "_advance", counted)
+    for row in ROWS[:200]:
+        model.observe_one(row)
+    assert looked[:2] == [1, 64]  # the first row makes the stream
+    assert len(looked) < 20
+    model.learn_one(ROWS[200], KINDS[kind][1][200])
+    assert looked[-1] == 201
+    assert model.predict_one(ROWS[0]) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("position", [10, 50, 200])
 def test_pickles_and_files_in_mid_stream_continue_exactly(kind, position):
     make, targets = KINDS[kind]
