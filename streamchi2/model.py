@@ -20,6 +20,7 @@ from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,
+    LabelCalibration,
     fitted_softmax,
     left_out_scores,
     own_shares,
@@ -41,7 +42,7 @@ from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.statistics.targets import ClassTargets, has_target
+from streamchi2.statistics.targets import ClassTargets, IndicatorTargets, has_target
 from streamchi2.stream import Reading
 from streamchi2.validation import Floats, positions_of_labels
 
@@ -135,7 +136,7 @@ class FittedModel(SavedValue):
         self,
         linear: LinearModel,
         classes: NDArray[Any] | None = None,
-        calibration: Calibration | Calibrator | None = None,
+        calibration: Calibration | LabelCalibration | Calibrator | None = None,
         feature_map: FeatureMap | None = None,
         scales: NDArray[np.float64] | None = None,
     ) -> None:
@@ -147,10 +148,19 @@ class FittedModel(SavedValue):
 
     @property
     def calibration(self) -> Calibration | None:
-        """Shifts and inverse temperature of the scores, worked out when first asked for."""
+        """What makes probabilities of the scores of classes, worked out when first asked for."""
+        found = self._calibrated()
+        return found if isinstance(found, Calibration) else None
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities of classes, or of labels, for scores already shifted."""
+        found = self._calibrated()
+        assert found is not None
+        return found.probabilities(scores)
+
+    def _calibrated(self) -> Calibration | LabelCalibration | None:
         if isinstance(self._calibration, Calibrator):
-            assert self.classes is not None
-            if self.classes.size < 2:
+            if self.classes is not None and self.classes.size < 2:
                 self._calibration = Calibration(np.zeros(self.classes.size), 1.0)
             else:
                 self._calibration = self._calibration.calibration()
@@ -196,7 +206,7 @@ class FittedModel(SavedValue):
     def __getstate__(self) -> dict[str, Any]:
         # Without what predictions remember: reading a model must not change its pickle.
         names = ("linear", "classes", "feature_map", "scales")
-        return {name: getattr(self, name) for name in names} | {"_calibration": self.calibration}
+        return {name: getattr(self, name) for name in names} | {"_calibration": self._calibrated()}
 
 
 def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> FittedModel:
@@ -227,10 +237,10 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
                 dual = DualRegression.of(reading, params.class_weight)
                 linear, left_out = dual.solve(params.penalty.alpha)
             calibrator: Calibrator | None = None
-            if dual.codes is not None:
-                calibrator = DualCalibrator(
-                    left_out, dual.codes, dual.rows.weights, params.calibrate
-                )
+            if isinstance(targets, ClassTargets | IndicatorTargets):
+                rows = dual.rows
+                codes = rows.targets if dual.codes is None else dual.codes
+                calibrator = DualCalibrator(left_out, codes, rows.weights, params.calibrate)
             return FittedModel(linear, classes, calibrator, features_of)
         folded = statistics.folded()
         if folded.labelled is None:
@@ -242,7 +252,7 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
         problem = _problem(folded, planned, params)
         found = solve(problem, params.penalty)
     calibrator = None
-    if classes is not None and folded.sample is not None:
+    if folded.sample is not None:
         factors = _factors(folded.labelled, params)
         calibrator = SampleCalibrator(found, features_of, classes, folded.sample, params, factors)
     return FittedModel(found.model, classes, calibrator, features_of, found.scales)
@@ -374,14 +384,16 @@ class Calibrator:
     def __init__(self, calibrate: str | None) -> None:
         self._calibrate = calibrate
 
-    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-        """Return scores of left-out rows, the codes of their classes, and their weights."""
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+        """Return scores of left-out rows, codes of their classes or indicators, and weights."""
         raise NotImplementedError
 
-    def calibration(self) -> Calibration:
+    def calibration(self) -> Calibration | LabelCalibration:
         """Return shifts, where they are asked for, and what makes probabilities of the rest."""
         with one_blas_thread:
             scores, codes, weights = self.left_out()
+        if codes.ndim == 2:
+            return LabelCalibration.fitted(scores, codes, weights)
         shifts = np.zeros(scores.shape[1])
         if self._calibrate == "quantile":
             members = np.bincount(codes, weights, scores.shape[1])
@@ -399,15 +411,15 @@ class DualCalibrator(Calibrator):
     def __init__(
         self,
         scores: NDArray[np.float64],
-        codes: NDArray[np.intp],
+        codes: NDArray[Any],
         weights: NDArray[np.float64],
         calibrate: str | None,
     ) -> None:
         super().__init__(calibrate)
         self._known = scores, codes, weights
 
-    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-        """Return scores of left-out rows, the codes of their classes, and their weights."""
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+        """Return scores of left-out rows, codes of their classes or indicators, and weights."""
         return self._known
 
 
@@ -418,7 +430,7 @@ class SampleCalibrator(Calibrator):
         self,
         found: RegressionSolution,
         feature_map: FeatureMap | None,
-        classes: NDArray[Any],
+        classes: NDArray[Any] | None,
         sample: Reservoir,
         params: ModelParams,
         factors: NDArray[np.float64] | None = None,
@@ -429,17 +441,19 @@ class SampleCalibrator(Calibrator):
         self._classes, self._sample = classes, sample.prefix(params.calibration_rows)
         self._exact = params.penalty.penalty in ("ridge", "group_lasso")
 
-    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-        """Return scores of left-out rows, the codes of their classes, and their weights."""
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+        """Return scores of left-out rows, codes of their classes or indicators, and weights."""
         sample, found = self._sample, self._found
         assert sample.rows is not None
         assert sample.targets is not None
         rows = sample.rows
         features = rows if self._feature_map is None else self._feature_map.transform(rows)
         features = found.problem.coordinates(features.astype(np.float64, copy=False))
-        codes = positions_of_labels(sample.targets, self._classes)
-        one_hot = np.zeros((codes.size, self._classes.size))
-        one_hot[np.arange(codes.size), codes] = 1.0
+        codes = targets = sample.targets
+        if self._classes is not None:
+            codes = positions_of_labels(sample.targets, self._classes)
+            targets = np.zeros((codes.size, self._classes.size))
+            targets[np.arange(codes.size), codes] = 1.0
         shares = own_shares(found.inner, found.problem.moments, features, exact=self._exact)
         weights = sample.importance()
         if sample.is_truncated:  # these rows stand for more than they are
@@ -447,7 +461,7 @@ class SampleCalibrator(Calibrator):
         if self._factors is not None:
             factors = self._factors[codes]
             shares, weights = shares * factors[:, None], weights * factors
-        scores = left_out_scores(found.inner.scores(features), one_hot, shares)
+        scores = left_out_scores(found.inner.scores(features), targets, shares)
         return scores, codes, weights
 
     def shares(self, sampled: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -482,6 +482,25 @@ class Targets:
 
 
 @dataclass(frozen=True)
+class SampledTargets:
+    """Targets of sampled rows, none absent: a flat array of labels, or rows of float64."""
+
+    def dump(self, value: NDArray[Any], archive: Archive) -> Json:
+        """Return the number of the array, under a name where it holds rows."""
+        if value.ndim == 1:
+            return Labels().dump(value, archive)
+        return {"numbers": archive.store(value.copy())}
+
+    def load(self, found: Json, archive: Archive) -> NDArray[Any]:
+        """Return a writable copy."""
+        if not isinstance(found, dict):
+            return Labels().load(found, archive)
+        if found.keys() != {"numbers"}:
+            archive.refuse("must be labels or rows of float64", sorted(found))
+        return Array(2).load(found["numbers"], archive)
+
+
+@dataclass(frozen=True)
 class JsonList:
     """A list of text, booleans and numbers of any length, as JSON in ASCII in an array of bytes.
 

@@ -29,12 +29,18 @@ from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
 from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
 from streamchi2.statistics.target_moments import TargetMoments
-from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
+from streamchi2.statistics.targets import (
+    ClassTargets,
+    IndicatorTargets,
+    NumericTargets,
+    has_target,
+)
 from streamchi2.validation import Floats, Rows
 
 Result = TypeVar("Result")
 
 LONGEST_BLOCK = 1024
+_CALIBRATED = (ClassTargets, IndicatorTargets)  # whose scores become probabilities, by a sample
 _MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
 
 
@@ -72,7 +78,7 @@ class Stream(Saved):
         "n_features": Int(1),
         "names": Maybe(JsonList()),
         "feature_map": Maybe(Object((AdaptiveFeatureMap,))),
-        "targets": Maybe(Object((ClassTargets, NumericTargets))),
+        "targets": Maybe(Object((ClassTargets, NumericTargets, IndicatorTargets))),
         "learns": Bool(),
         "half_life": Maybe(Float(0.0)),
         "longest": Maybe(Int(1, LONGEST_BLOCK)),
@@ -260,7 +266,7 @@ class Stream(Saved):
     def _new_statistics(self, n_features: int, feature_map: FeatureMap | None) -> FeatureStatistics:
         sizes: tuple[int, ...] = (n_features,) if feature_map is None else feature_map.sizes
         seed = None
-        if self.feature_map is not None and isinstance(self.targets, ClassTargets):
+        if self.feature_map is not None and isinstance(self.targets, _CALIBRATED):
             # Another seed than that of the measured kernel error, or both keep the same rows.
             seed = self.feature_map.params.seed + 1
         return FeatureStatistics(
@@ -556,18 +562,21 @@ class Stream(Saved):
         require(statistics.sizes == sizes, "statistics of other features")
         known = self.dual_rows
         require(statistics.dual_rows == known, f"rows must be kept up to {known}")
-        has_sample = planned is not None and isinstance(self.targets, ClassTargets)
+        has_sample = planned is not None and isinstance(self.targets, _CALIBRATED)
         require((statistics.sample is not None) == has_sample, "classes come with a sample")
         separate = isinstance(self.targets, ClassTargets) and self.targets.separate
         require(statistics.separate == separate, "moments of each class, or of all together")
         if isinstance(self.targets, ClassTargets):
             classes = getattr(statistics.labelled, "classes", self.targets.labels)
             self.targets.check_known(classes)
-            sample = statistics.sample
-            if sample is not None and sample.targets is not None:
+        sample = statistics.sample
+        if sample is not None and sample.targets is not None:
+            if isinstance(self.targets, ClassTargets):
                 self.targets.check_known(sample.targets)
-                width = 0 if sample.rows is None else sample.rows.shape[1]
-                require(width == self.n_features, "sampled rows of another width")
+            elif isinstance(self.targets, IndicatorTargets):
+                self.targets.check_values(sample.targets)
+            width = 0 if sample.rows is None else sample.rows.shape[1]
+            require(width == self.n_features, "sampled rows of another width")
         for block in statistics.kept:
             if self.targets is not None:
                 self.targets.check_block(block.targets, block.n_rows)

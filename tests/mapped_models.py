@@ -21,6 +21,7 @@ ROWS = _rng.gamma(0.6, size=(N_ROWS, WIDTH))
 LABELS = np.array(["ham", "spam", "eggs"])[(ROWS[:, 0] > 0.4).astype(int) + (ROWS[:, 1] > 1)]
 TARGETS = np.column_stack([np.sin(3 * ROWS[:, 0]), ROWS[:, 1] - ROWS[:, 2]])
 WEIGHTS = _rng.integers(0, 3, N_ROWS) * 0.75
+WEIGHTS[0] = 0.75  # a first batch without any weight is refused
 
 SEEDED = {"n_terms": 3, "random_state": 0}
 ESTIMATORS = {
@@ -37,6 +38,7 @@ ESTIMATORS = {
         ExpChi2Classifier(32, n_pca=16, class_weight="balanced", **SEEDED),
         LABELS,
     ),
+    "several labels": (ExpChi2Classifier(32, **SEEDED), (TARGETS > 0.3).astype(int)),
     "regressor": (ExpChi2Regressor(32, **SEEDED), TARGETS[:, 0]),
     "two targets": (
         ExpChi2Regressor(32, penalty="elastic_net", alpha=1e-3, half_life=300.0, **SEEDED),

@@ -74,6 +74,10 @@ ESTIMATORS = {
         lambda: ExpChi2Classifier(16, n_pca=0.9, random_state=0, basis="orthogonal"),
         WORDS,
     ),
+    "classifier of several labels": (
+        lambda: ExpChi2Classifier(16, random_state=0, basis="orthogonal"),
+        np.column_stack([CODES == 0, CODES > 0]).astype(int),
+    ),
     "fading classifier": (
         lambda: ExpChi2Classifier(
             16,

@@ -69,7 +69,7 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
         "stream": Maybe(Object((Stream,))),
     }
     # What the stream of this kind of estimator learns.
-    _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
+    _targets_kind: ClassVar[Any] = None  # a class, or several
     _has_map: ClassVar[bool] = False
     _learns: ClassVar[bool] = True  # statistics of the features
 
@@ -247,8 +247,10 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
         if not self.__sklearn_is_fitted__():
             return
         stream = self._stream
-        kind = type(None) if self._targets_kind is None else self._targets_kind
-        require(type(stream.targets) is kind, f"targets must be {kind.__name__}")
+        kinds = self._targets_kind or type(None)
+        kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+        names = " or ".join(kind.__name__ for kind in kinds)
+        require(type(stream.targets) in kinds, f"targets must be {names}")
         require((stream.feature_map is not None) == self._has_map, "a stream with another map")
         require(stream.learns == self._learns, "a stream of another kind of estimator")
 

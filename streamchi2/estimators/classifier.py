@@ -12,15 +12,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.class_targets import class_targets
+from streamchi2.estimators.class_targets import class_targets, labelled_batch
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER, OF_LABELLED_ROWS
 from streamchi2.estimators.regression import MapRegression
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.sources import Batch
 from streamchi2.statistics.class_weight import as_class_weight
-from streamchi2.statistics.targets import ClassTargets, with_labels
-from streamchi2.validation import as_choice, as_labels
+from streamchi2.statistics.targets import ClassTargets, IndicatorTargets
+from streamchi2.validation import as_choice
 
 
 @documented(LEARNER, ATTRIBUTES, OF_LABELLED_ROWS)
@@ -56,7 +56,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     0.950
     """
 
-    _targets_kind = ClassTargets
+    _targets_kind = (ClassTargets, IndicatorTargets)
 
     def __init__(
         self,
@@ -124,10 +124,13 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         ----------
         X : array-like, sparse matrix or DataFrame, shape (n, d)
             Non-negative rows.
-        y : array-like, shape (n,)
-            Labels, words or numbers; new ones may appear at any time.
+        y : array-like, shape (n,), or array-like or sparse matrix, shape (n, n_labels)
+            One label for each row, text or a number; new ones may appear at any time. Or an
+            indicator matrix, 1 where a row has a label and 0 where it has not: one binary
+            classifier for each column, all with one penalty.
         classes : array-like, optional
-            All labels there will ever be; others are refused from then on.
+            All labels there will ever be; others are refused from then on. For an indicator matrix
+            the numbers of its columns.
         sample_weight : array-like, shape (n,), optional
             A weight of two equals a repeated row, a weight of zero no row.
 
@@ -145,7 +148,9 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
 
     def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         def absent(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
-            targets = class_targets(known, self.class_weight)
+            targets = known
+            if not isinstance(known, IndicatorTargets):
+                targets = class_targets(known, self.class_weight)
             return targets, targets.absent(n_rows)
 
         return self._learn_rows(X, sample_weight, absent, first=first)
@@ -160,12 +165,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         first: bool,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
-        def labelled(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
-            labels = as_labels(self, y, n_rows)
-            batch = with_labels(labels, given)
-            heard = labels[batch["given"] & (True if heavy is None else heavy)]
-            return class_targets(known, self.class_weight).with_batch(heard, classes), batch
-
+        labelled = labelled_batch(self, y, classes, given)
         return self._learn_rows(X, sample_weight, labelled, first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
@@ -184,9 +184,11 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Labels seen or announced, sorted."""
+        """Labels seen or announced, sorted; numbers of columns where y is an indicator matrix."""
         check_is_fitted(self)
         known = self._stream.targets
+        if isinstance(known, IndicatorTargets):
+            return np.arange(known.n_targets)
         assert isinstance(known, ClassTargets)
         if not known.labels.size:
             raise NotFittedError("No row has had a label yet: call partial_fit")
@@ -204,13 +206,15 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
 
     def _class_scores(self, model: FittedModel, X: Any) -> NDArray[np.float64]:
         scores = self._scores(model, X)
-        if self.calibrate is None:
+        if self.calibrate is None or model.classes is None:
             return scores
         assert model.calibration is not None
         return scores - model.calibration.shifts
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return one score per row and class; for two classes one per row, positive for the second.
+
+        Where y was an indicator matrix, one per row and column, positive for rows with the label.
 
         Parameters
         ----------
@@ -221,13 +225,18 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         -------
         ndarray, shape (n, n_classes) or (n,)
         """
-        scores = self._class_scores(self._model(), X)
+        model = self._model()
+        scores = self._class_scores(model, X)
+        if model.classes is None:
+            return 2.0 * scores - 1.0
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the highest score for each row."""
+        """Return the label with the highest score for each row, or an indicator matrix."""
         model = self._model()
         scores = self._class_scores(model, X)
+        if model.classes is None:
+            return (scores > 0.5).astype(np.intp)
         labels: NDArray[Any] = np.asarray(model.classes)[scores.argmax(axis=1)]
         return labels
 
@@ -237,12 +246,16 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         A softmax of the scores, mixed with the same probability for every class: labels may be
         wrong. Its inverse temperature and the share of the mixture have the least log-loss on rows
         that were left out: all rows while they are fewer than features, then a sample of up to
-        1024. The class that :meth:`predict` returns has the highest probability.
+        1024. The class that :meth:`predict` returns has the highest probability. Where y was an
+        indicator matrix, the probability of each label, from a softmax of its own.
         """
         model = self._model()
-        scores = self._class_scores(model, X)
-        assert model.calibration is not None
-        return model.calibration.probabilities(scores)
+        return model.probabilities(self._class_scores(model, X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.class_weight is None and self.calibrate is None
+        return tags
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of :meth:`predict_proba`."""

@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.class_targets import class_targets
+from streamchi2.estimators.class_targets import labelled_batch
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.linear import LinearStreamEstimator
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, LINEAR, OF_LABELLED_FEATURES
 from streamchi2.model import ModelParams
 from streamchi2.sources import Batch
 from streamchi2.statistics.class_weight import as_class_weight
-from streamchi2.statistics.targets import ClassTargets, with_labels
-from streamchi2.validation import as_labels
+from streamchi2.statistics.targets import ClassTargets, IndicatorTargets
 
 
 @documented(LINEAR, ATTRIBUTES, OF_LABELLED_FEATURES)
@@ -61,7 +60,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     0.865
     """
 
-    _targets_kind = ClassTargets
+    _targets_kind = (ClassTargets, IndicatorTargets)
 
     def __init__(
         self,
@@ -95,8 +94,9 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         ----------
         X : array-like, shape (n, d)
             Features.
-        y : array-like, shape (n,)
-            Labels, words or numbers; new ones may appear at any time.
+        y : array-like, shape (n,), or array-like or sparse matrix, shape (n, n_labels)
+            One label for each row, text or a number; new ones may appear at any time. Or an
+            indicator matrix, 1 where a row has a label and 0 where it has not.
         classes : array-like, optional
             All labels there will ever be; others are refused from then on.
         sample_weight : array-like, shape (n,), optional
@@ -121,16 +121,20 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         -------
         ndarray of float64, shape (n, c) or (n,)
         """
-        scores = self._model().linear.scores(self._validated(X, first=False))
+        model = self._model()
+        scores = model.linear.scores(self._validated(X, first=False))
+        if model.classes is None:  # columns of indicators
+            return 2.0 * scores - 1.0
         if scores.shape[1] <= 2:
             return scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0]
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the highest score for each row."""
+        """Return the label with the highest score for each row, or an indicator matrix."""
         model = self._model()
-        assert model.classes is not None
         scores = model.linear.scores(self._validated(X, first=False))
+        if model.classes is None:
+            return (scores > 0.5).astype(np.intp)
         labels: NDArray[Any] = model.classes[scores.argmax(axis=1)]
         return labels
 
@@ -139,19 +143,27 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         """Labels seen or announced, sorted."""
         check_is_fitted(self)
         known = self._stream.targets
+        if isinstance(known, IndicatorTargets):
+            return np.arange(known.n_targets)
         assert isinstance(known, ClassTargets)
         return known.labels.copy()
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients of the scores, shape (n_classes, d); (1, d) for two classes."""
-        coef = self._model().linear.coef.T
+        model = self._model()
+        coef = model.linear.coef.T
+        if model.classes is None:
+            return 2.0 * coef
         return coef[1:] - coef[:1] if coef.shape[0] == 2 else coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts of the scores, shape (n_classes,); (1,) for two classes."""
-        intercept = self._model().linear.intercept
+        model = self._model()
+        intercept = model.linear.intercept
+        if model.classes is None:
+            return 2.0 * intercept - 1.0
         return intercept[1:] - intercept[:1] if intercept.size == 2 else intercept
 
     def _learn(
@@ -163,17 +175,16 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         *,
         first: bool,
     ) -> Self:
-        def labelled(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
-            labels = as_labels(self, y, n_rows)
-            heard = labels if heavy is None else labels[heavy]
-            targets = class_targets(known, self.class_weight)
-            return targets.with_batch(heard, classes), with_labels(labels)
-
-        return self._learn_rows(X, sample_weight, labelled, first=first)
+        return self._learn_rows(X, sample_weight, labelled_batch(self, y, classes), first=first)
 
     def _model_params(self) -> ModelParams:
         class_weight = as_class_weight(self.class_weight)
         return replace(super()._model_params(), class_weight=class_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.class_weight is None
+        return tags
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         batch.refuse_without_targets()

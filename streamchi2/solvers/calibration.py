@@ -64,6 +64,40 @@ class Calibration(SavedValue):
         require(self.uniform_share < 1.0, "uniform_share must be below 1")
 
 
+@dataclass(frozen=True, eq=False)
+class LabelCalibration:
+    """One :class:`Calibration` for each label that a row has or has not, scores s and 1 - s."""
+
+    labels: tuple[Calibration, ...]
+
+    @classmethod
+    def fitted(
+        cls,
+        scores: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> LabelCalibration:
+        """Return that of scores of left-out rows for targets 0 and 1, both of shape (m, t)."""
+        codes = targets.astype(np.intp)
+        found = [
+            fitted_softmax(_two_classes(own), codes[:, place], weights)
+            for place, own in enumerate(scores.T)
+        ]
+        return cls(tuple(Calibration(np.zeros(2), *softmax) for softmax in found))
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of each label, shape (n, t)."""
+        columns = [
+            own.probabilities(_two_classes(column))[:, 1]
+            for own, column in zip(self.labels, scores.T, strict=True)
+        ]
+        return np.column_stack(columns)
+
+
+def _two_classes(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([1.0 - scores, scores])
+
+
 def own_shares(
     model: LinearModel, moments: RegressionMoments, features: Floats, *, exact: bool
 ) -> NDArray[np.float64]:

@@ -162,7 +162,7 @@ class FeatureStatistics(Saved):
         sample = None if self.sample is None else self.sample.copy()
         if sample is not None and targets is not None and known.any():
             assert rows is not None
-            sample.absorb(chosen(rows, known), chosen(weights, known), targets["label"][known])
+            sample.absorb(chosen(rows, known), chosen(weights, known), plain(targets)[known])
         if not observed:
             features, targets = chosen(features, known), chosen(targets, known)
         weights = faded_weights(n_rows, weights, self.half_life)
@@ -209,11 +209,11 @@ class FeatureStatistics(Saved):
             if block.n_rows <= _FEW_ROWS:
                 features = features.astype(np.float64, copy=False)
             if known.any():
-                targets = chosen(block.targets, known)
+                targets = plain(chosen(block.targets, known))
                 labelled = self.empty_labelled() if labelled is None else labelled
                 labelled.update(
                     chosen(features, known),
-                    targets if targets.dtype.names is None else targets["label"],
+                    targets,
                     weights=chosen(block.weights, known),
                 )
             if not known.all():
@@ -342,10 +342,17 @@ class FeatureStatistics(Saved):
         sample = self.sample
         if sample is None:
             return
-        require(self.n_targets == 0, "a sample belongs to classes")
+        require(self.n_targets is not None, "a sample belongs to targets")
         require(sample.half_life == self.half_life, "half_life must be that of the sample")
         n_kept = sample.scores.size
         require((sample.targets is None) == (n_kept == 0), "sampled rows must have their labels")
+        width = 0 if sample.targets is None or sample.targets.ndim == 1 else sample.targets.shape[1]
+        require(sample.targets is None or width == self.n_targets, "targets of another kind")
+
+
+def plain(targets: NDArray[Any]) -> NDArray[Any]:
+    """Return targets without the flags that say which labels were given."""
+    return targets if targets.dtype.names is None else targets["label"]
 
 
 def chosen(array: Any, mask: NDArray[np.bool_]) -> Any:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import gumbel_noise, mixed_bits
-from streamchi2.state import Array, Float, Int, Kind, Labels, Maybe, Saved, require
+from streamchi2.state import Array, Float, Int, Kind, Maybe, SampledTargets, Saved, require
 from streamchi2.state import Rows as StoredRows
 from streamchi2.validation import Rows
 
@@ -58,7 +58,7 @@ class Reservoir(Saved):
         "scores": Array(),
         "log_weights": Array(),
         "rows": Maybe(StoredRows()),
-        "targets": Maybe(Labels()),
+        "targets": Maybe(SampledTargets()),
     }
 
     def __init__(self, size: int, seed: int, half_life: float | None = None) -> None:
@@ -167,7 +167,8 @@ class Reservoir(Saved):
         require((np.diff(scores) <= 0.0).all(), "scores must descend")
         n_kept = 0 if rows is None else rows.shape[0]
         require(n_kept == scores.size, f"{scores.size} rows must be kept, got {n_kept}")
-        require(targets is None or targets.shape == scores.shape, "targets must be one a row")
+        fits = targets is None or targets.shape[0] == scores.size
+        require(fits, "targets must be one a row")
 
     def _freshness(self, positions: NDArray[np.int64] | int) -> NDArray[np.float64]:
         per_row = 0.0 if self.half_life is None else math.log(2.0) / self.half_life

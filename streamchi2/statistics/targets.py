@@ -1,4 +1,4 @@
-"""The targets of a stream: the classes that are known, or the shape of numeric targets.
+"""The targets of a stream: the classes that are known, or the shape of numbers or indicators.
 
 Rows with and without a target share one array: labels carry a flag, numbers are NaN where absent.
 """
@@ -174,6 +174,29 @@ class NumericTargets(SavedValue):
         shape = (n_rows, self.n_targets)
         fits = targets is not None and targets.shape == shape and targets.dtype == np.float64
         require(fits, f"targets must be float64 of shape {shape}")
+
+
+@dataclass(frozen=True)
+class IndicatorTargets(NumericTargets):
+    """Several labels that each row has or has not: columns of ones and zeros."""
+
+    flat: bool = False
+
+    def validate(self) -> None:
+        """Require two labels or more, a column each."""
+        require(self.n_targets > 1 and not self.flat, "indicators are two columns or more")
+
+    def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
+        """Require zeros and ones, or NaN where labels are absent."""
+        super().check_block(targets, n_rows)
+        assert targets is not None
+        self.check_values(targets)
+
+    @staticmethod
+    def check_values(targets: NDArray[Any]) -> None:
+        """Require zeros and ones, or NaN where labels are absent."""
+        known = np.isnan(targets) | (targets == 0.0) | (targets == 1.0)
+        require(known.all(), "indicators must be 0 or 1")
 
 
 def with_labels(labels: NDArray[Any], given: NDArray[np.bool_] | None = None) -> NDArray[Any]:

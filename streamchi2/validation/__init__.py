@@ -32,9 +32,11 @@ from streamchi2.validation.table import (
 )
 from streamchi2.validation.targets import (
     as_declared_classes,
+    as_indicators,
     as_label,
     as_labels,
     as_numbers,
+    is_indicator,
     positions_of_labels,
     refuse_huge,
     refuse_other_kind,
@@ -52,6 +54,7 @@ __all__ = [
     "as_estimator_features",
     "as_estimator_rows",
     "as_features",
+    "as_indicators",
     "as_label",
     "as_labels",
     "as_number_or_choice",
@@ -64,6 +67,7 @@ __all__ = [
     "as_weights",
     "check_named_alike",
     "columns_of",
+    "is_indicator",
     "positions_of_labels",
     "refuse_huge",
     "refuse_masked",

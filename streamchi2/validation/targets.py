@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from streamchi2.validation.params import shown
@@ -47,6 +48,41 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         raise TypeError(f"y must hold text or numbers, got dtype {labels.dtype}")
     _refuse_continuous(labels)
     return labels
+
+
+def is_indicator(y: Any) -> bool:
+    """Tell whether targets have the shape of an indicator matrix: two columns or more.
+
+    >>> is_indicator([[0, 1], [1, 1]]), is_indicator([[0], [1]]), is_indicator(["ham", "spam"])
+    (True, False, False)
+    """
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:  # ragged
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def as_indicators(y: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return an indicator matrix, zeros and ones of shape (n, n_labels), as float64.
+
+    >>> as_indicators([[0, 1], [1, 2]], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: y must hold zeros and ones where it has a column for each label, got 2 at row 1, \
+    column 1
+    """
+    refuse_masked(y, name="y")
+    given = np.asarray(y.toarray() if sparse.issparse(y) else y)
+    _refuse_length(given, n_rows)
+    wrong = np.argwhere((given != 0) & (given != 1))
+    if given.dtype.kind not in "biufO" or wrong.size:
+        row, column = wrong[0] if wrong.size else (0, 0)
+        raise ValueError(
+            "y must hold zeros and ones where it has a column for each label, got "
+            f"{given[row, column]} at row {row}, column {column}"
+        )
+    return given.astype(np.float64, order="C")
 
 
 def as_numbers(estimator: Any, y: Any, n_rows: int) -> NDArray[np.float64]:

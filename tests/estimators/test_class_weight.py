@@ -109,6 +109,14 @@ def test_the_penalty_is_chosen_by_rows_that_are_left_out_whole():
         assert_allclose(*probabilities, atol=1e-4)  # moments of float32 features
 
 
+def test_nearly_all_rows_are_given_to_the_class_that_has_nearly_all_weight():
+    # scikit-learn's check_class_weight_classifiers, on rows that are not negative.
+    weights = {0: 0.0001, 1: 1000, 2: 0.0001}
+    for n_components in (32, 512):
+        model = ExpChi2Classifier(n_components, class_weight=weights, random_state=0)
+        assert np.mean(streamed(model).predict(ROWS) == 1) > 0.87
+
+
 def test_weights_may_change_but_neither_come_nor_go():
     model = streamed(ExpChi2Classifier(32, alpha=0.1, class_weight="balanced", random_state=0))
     heavy = {2: 9.0}

@@ -60,7 +60,7 @@ BAD_LABELS = {
     "numbers after words": ([1, 2, 3, 1, 2], {}, "labels of one kind, got 1 after 'eggs'"),
     "words and numbers": (["a", 1, "b", "c", "d"], {}, "text or numbers, not both"),
     "nan": ([0.0, np.nan, 1.0, 1.0, 0.0], {}, "must be finite"),
-    "two columns": (np.ones((5, 2)), {}, "1d array"),
+    "two columns": (np.ones((5, 2)), {}, "y must keep its form, one label a row"),
     "undeclared": (["ham"] * 4 + ["bacon"], {"classes": ["eggs", "ham", "spam"]}, "got 'bacon'"),
     "seen but not declared": (NAMES[:5], {"classes": ["ham", "spam"]}, "got 'eggs'"),
     "twice": (NAMES[:5], {"classes": ["ham", "ham", "spam", "eggs"]}, "must be distinct"),

@@ -54,6 +54,7 @@ FORGERIES = [
     ("Adwin", watching, "detector.counts", [[9]]),
     ("ClassTargets", of("classifier"), "stream.targets.labels", lambda a: a[::-1]),
     ("NumericTargets", of("regressor of two"), "stream.targets.flat", True),
+    ("IndicatorTargets", of("classifier of several labels"), "stream.targets.n_targets", 1),
     ("FeatureBlock", of("river dual classifier"), "stream.statistics.kept.0.weights",
      lambda a: a[:-1]),
     ("Block", PARTS["stream of rows"], "buffer.pending.rows", lambda a: a[:0]),
