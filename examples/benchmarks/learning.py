@@ -131,7 +131,8 @@ def histograms(n_rows: int, width: int = 300, seed: int = 0) -> np.ndarray:
 
 def mapped_learning() -> None:
     rows, labels = histograms(5 * BLOCK), np.arange(5 * BLOCK) % 10
-    model = ExpChi2Classifier(WIDTH, random_state=0).partial_fit(rows, labels)
+    # The basis of both: other bases have other features, at another cost.
+    model = ExpChi2Classifier(WIDTH, basis="orthogonal", random_state=0).partial_fit(rows, labels)
     sampler = ExpChi2Sampler(WIDTH, random_state=0).partial_fit(rows)
     block, answers = histograms(BLOCK, seed=1), labels[:BLOCK]
     mapped = sampler.transform(block)

@@ -25,7 +25,8 @@ from streamchi2.statistics.centred_block import (
 from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
-_PANEL_COLUMNS = 1024  # products of a panel take 4 KiB a feature, not another D x D matrix
+_PANEL_COLUMNS = 2048  # products of a panel take 8 KiB a feature, not another D x D matrix
+_STRIP_ROWS = 256  # of a triangle: what lies left of a strip is zeros, and not touched
 _FEW_ROWS = 257  # whose products are formed in float64; one row is the spare one
 _FLOAT32_SQUARES = 1e-12, 1e12  # largest deviations whose products float32 neither loses nor bursts
 
@@ -229,7 +230,10 @@ def add_products(upper: NDArray[np.float64], block: Floats) -> None:
         stop = start + _PANEL_COLUMNS
         panel, rest = block[:, start:stop], block[:, stop:]
         # Not panel.T @ panel: numpy fills the other triangle too, which takes longer than few rows.
-        upper[start:stop, start:stop] += ssyrk(1.0, panel.T, lower=1).T
+        products = ssyrk(1.0, panel.T, lower=1).T
+        for first in range(0, products.shape[0], _STRIP_ROWS):
+            strip = slice(start + first, start + first + _STRIP_ROWS)
+            upper[strip, start + first : stop] += products[first : first + _STRIP_ROWS, first:]
         if rest.shape[1]:
             upper[start:stop, stop:] += panel.T @ rest
 

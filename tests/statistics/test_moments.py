@@ -178,6 +178,7 @@ def test_rows_of_another_width_are_refused_without_a_trace():
 @pytest.mark.parametrize("whole", [True, False])
 def test_products_are_added_to_the_upper_triangle_wherever_it_lies(n_rows, whole, monkeypatch):
     monkeypatch.setattr("streamchi2.statistics.moments._PANEL_COLUMNS", 8)
+    monkeypatch.setattr("streamchi2.statistics.moments._STRIP_ROWS", 3)
     rows = np.random.default_rng(0).normal(size=(n_rows, 20)).astype(np.float32)
     room = np.ones((24, 24))
     upper = np.ones((20, 20)) if whole else room[2:22, 4:]
