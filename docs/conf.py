@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
+from docutils import nodes
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
@@ -31,9 +32,9 @@ extensions = [
     "formulas",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py"]
+exclude_patterns = ["_build", "_templates", "**sg_execution_times.rst"]
 pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_dark_style = "github-dark"
 
 html_theme = "furo"
 html_title = "streamchi2"
@@ -95,6 +96,15 @@ def point_at_pages(app, relative_path, parent, content) -> None:
         content[0] = re.sub(rf"\]\({file}\)", rf"]({above}{page})", content[0])
 
 
+def strip_blank_lines(app, document) -> None:
+    """Take away the blank line that ends a doctest."""
+    for block in document.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        block.rawsource = text
+        block.children = [nodes.Text(text)] if len(block.children) == 1 else block.children
+
+
 def setup(app) -> None:
-    """Register what happens when a file is included."""
+    """Register what happens when a file is included or read."""
     app.connect("include-read", point_at_pages)
+    app.connect("doctree-read", strip_blank_lines)
