@@ -8,7 +8,8 @@ from typing import Any
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
 
-_STYLE = "border-collapse:collapse;margin:0.3em 0 0.3em 1em"
+_TABLE = "border-collapse:collapse;margin:0.2em 0 0.4em 0.5em;font:90% monospace"
+_CELL = "text-align:left;padding:0 1em 0 0"
 
 
 class FittedFacts:
@@ -101,8 +102,7 @@ def facts_as_html(estimator: Any) -> str:
     if not facts:
         return ""
     rows = "".join(
-        f'<tr><td style="text-align:left">{escape(name)}</td>'
-        f'<td style="text-align:left">{escape(value)}</td></tr>'
+        f'<tr><td style="{_CELL}">{escape(name)}</td><td style="{_CELL}">{escape(value)}</td></tr>'
         for name, value in facts.items()
     )
-    return f'<table style="{_STYLE}"><tbody>{rows}</tbody></table>'
+    return f'<table style="{_TABLE}"><tbody>{rows}</tbody></table>'
