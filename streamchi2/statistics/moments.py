@@ -231,9 +231,10 @@ def add_products(upper: NDArray[np.float64], block: Floats) -> None:
         panel, rest = block[:, start:stop], block[:, stop:]
         # Not panel.T @ panel: numpy fills the other triangle too, which takes longer than few rows.
         products = ssyrk(1.0, panel.T, lower=1).T
-        for first in range(0, products.shape[0], _STRIP_ROWS):
-            strip = slice(start + first, start + first + _STRIP_ROWS)
-            upper[strip, start + first : stop] += products[first : first + _STRIP_ROWS, first:]
+        square = upper[start:stop, start:stop]
+        for first in range(0, square.shape[0], _STRIP_ROWS):
+            strip = slice(first, first + _STRIP_ROWS)
+            square[strip, first:] += products[strip, first:]
         if rest.shape[1]:
             upper[start:stop, stop:] += panel.T @ rest
 
