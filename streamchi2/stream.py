@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
+from streamchi2.statistics.change import Change, Once, Step
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
 from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
@@ -70,8 +72,11 @@ class Stream(Saved):
     Notes
     -----
     One lock covers updates, merges and readings: a thread that reads sees the state between two
-    calls, never inside one, and what it has read is its own copy. Ctrl-C waits for the end of a
-    block. Learning runs on one BLAS thread, because sums depend on how many threads share them.
+    calls, never inside one, and what it has read is its own copy. Ctrl-C and other signals wait for
+    the end of a block. What memory may be lacking for is done before a block changes anything; a
+    change that fails all the same is finished before the stream is used again. (The memories of
+    ``half_life="auto"`` alone are changed in place, several sums one after the other.) Learning
+    runs on one BLAS thread, because sums depend on how many threads share them.
     """
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -125,6 +130,7 @@ class Stream(Saved):
         self.stepwise = False
         self._provisional: tuple[int, FeatureMap] | None = None
         self._reading: Reading | None = None
+        self._unfinished: Change | None = None  # that failed for lack of memory
         self._cache = PendingFeatures()
         self._gram = GramMatrix()
         self.last_components: Eigenpairs | None = None  # that were read, for a warm start
@@ -132,6 +138,8 @@ class Stream(Saved):
     @property
     def n_rows(self) -> int:
         """Number of rows seen, pending and merged ones included."""
+        if self._unfinished is not None:
+            self._finish()
         return self.buffer.stop
 
     @property
@@ -144,23 +152,27 @@ class Stream(Saved):
         """The position at which the pending rows become a block."""
         return self.buffer.boundaries.after(self.buffer.position)
 
-    def _boundaries(self, n_pending: int = 0) -> Boundaries:
+    def _boundaries(
+        self, n_pending: int = 0, adaptive: AdaptiveFeatureMap | None = None
+    ) -> Boundaries:
         """Return where blocks end; growing steps begin where the dual form ends."""
-        if self.feature_map is None:
+        adaptive = self.feature_map if adaptive is None else adaptive
+        if adaptive is None:
             return Boundaries()
-        schedule = self.feature_map.schedule
-        if not self.is_planned and n_pending >= schedule.first_rows:
+        schedule = adaptive.schedule
+        if adaptive.feature_map is None and n_pending >= schedule.first_rows:
             # Rows that are all equal say nothing about a map: it is planned on twice as many.
             doublings = (n_pending // schedule.first_rows).bit_length()
             schedule = replace(schedule, first_rows=schedule.first_rows << doublings)
         longest = self.longest
         if self.memory_params is not None:
             longest = BLOCK_ROWS  # weights of memories move there, whoever reads
-        if longest is None or not self.dual_rows:
+        dual_rows = self._dual_rows(adaptive.feature_map)
+        if longest is None or not dual_rows:
             return Boundaries(schedule.positions, schedule.periods)
         if schedule.half_life is not None:
             longest = min(longest, 1 << max(0, int(schedule.half_life / 8).bit_length() - 1))
-        return Boundaries(schedule.positions, schedule.periods, self.dual_rows, longest)
+        return Boundaries(schedule.positions, schedule.periods, dual_rows, longest)
 
     @property
     def dual_rows(self) -> int:
@@ -194,7 +206,8 @@ class Stream(Saved):
         """
         # Warnings are not deferred: where a filter makes errors of them the block is not learnt.
         with self.lock, deferred_interrupts():
-            before, n_before = self.targets, self.n_rows
+            n_before = self.n_rows
+            before, boundaries = self.targets, self.buffer.boundaries
             arrived = Block(n_before, rows, targets, weights)
             self.targets = known or before
             try:
@@ -206,11 +219,11 @@ class Stream(Saved):
                         continue
                     self.learn_block(block)
                     arrived = rest
+                self.buffer.hold(arrived)
             except BaseException:
                 if self.n_rows == n_before:  # nothing of the batch was learnt
-                    self.targets = before
+                    self.targets, self.buffer.boundaries = before, boundaries
                 raise
-            self.buffer.hold(arrived)
             self._changed()
         return self
 
@@ -230,7 +243,11 @@ class Stream(Saved):
         ``features`` are those of the block under the present map, where they are known already.
         """
         with one_blas_thread:
+            if self._unfinished is not None:
+                self._finish()
             adaptive, feature_map, memory = self.feature_map, None, self.memory
+            steps: list[Step] = []
+            values: dict[str, Any] = {"_provisional": None, "_reading": None}
             if adaptive is not None:
                 # All that may fail works on copies, which share what is large.
                 adaptive = adaptive.copy()
@@ -253,15 +270,32 @@ class Stream(Saved):
                         memory = self._new_memory(statistics, told)
                     else:
                         judged = memory.judged(told, never_forgotten(statistics))
-                self.statistics = _learn(statistics, block, features, feature_map)
+                steps.append(_learning(statistics, block, features, feature_map))
                 if memory is not None and judged is not None:
-                    memory.learn(told, judged)
-                if not self.statistics.is_dual:
-                    self._gram = GramMatrix()
-        self.feature_map, self.memory, self._provisional = adaptive, memory, None
-        self.buffer.move_to(block.stop)
-        self.buffer.boundaries = self._boundaries()
-        self._changed()
+                    # First, since it alone cannot go on where it failed.
+                    steps.insert(0, Once(partial(memory.learn, told, judged)))
+                if not statistics.is_dual or block.stop >= statistics.dual_rows:
+                    values["_gram"] = GramMatrix()
+                values["statistics"] = statistics
+            steps.append(self.buffer.moving(block.stop, self._boundaries(0, adaptive)))
+            values |= {"feature_map": adaptive, "memory": memory, "version": self.version + 1}
+            # Written down first: what is begun can be finished.
+            self._unfinished = Change(self, values, tuple(steps))
+            self._finish()
+
+    def _finish(self) -> None:
+        """Finish a change of state, or make up for one that failed."""
+        with self.lock:
+            change = self._unfinished
+            if change is None:
+                return
+            try:
+                change.finish()
+            except BaseException:
+                change.finish()  # goes on where it failed; otherwise the next call does
+                self._unfinished = None
+                raise
+            self._unfinished = None
 
     def _new_statistics(self, n_features: int, feature_map: FeatureMap | None) -> FeatureStatistics:
         sizes: tuple[int, ...] = (n_features,) if feature_map is None else feature_map.sizes
@@ -340,10 +374,9 @@ class Stream(Saved):
         assert feature_map is not None
         return self._cache.of(feature_map, pending, self.n_jobs)[start - pending.start :]
 
-    def drop_last(self) -> None:
-        """Take back the row that was added last, which must be pending."""
-        self.buffer.drop_last()
-        self._gram = GramMatrix()  # which may have seen it
+    def hold_again(self, buffer: RowBuffer) -> None:
+        """Let rows be pending as they were before some that could not be learnt."""
+        self.buffer, self._gram = buffer, GramMatrix()  # which may have seen those
         self._changed()
 
     def fade_before(self, position: int, factor: float) -> None:
@@ -392,12 +425,12 @@ class Stream(Saved):
 
     def fade(self, factor: float) -> Self:
         """Let everything learnt so far count ``factor`` times as much; means and map stay."""
-        if self.feature_map is not None:
-            self.feature_map = self.feature_map.copy().fade(factor)
+        feature_map = None if self.feature_map is None else self.feature_map.copy().fade(factor)
         if self.statistics is not None:
             self.statistics.fade(factor)
         if self.memory is not None:
             self.memory.fade(factor)
+        self.feature_map = feature_map
         self._changed()
         return self
 
@@ -415,27 +448,35 @@ class Stream(Saved):
     def take_over(self, shard: Self) -> Self:
         """Merge with a shard that nobody else will use again: nothing of it is copied."""
         with self.lock, deferred_interrupts(), deferred_warnings():
-            self._check_columns(shard)
-            provenance = self.provenance.merged(shard.provenance)
-            targets = self._merged_targets(shard)
-            merged_map = self._merged_map(shard)
-            if shard.n_rows == 0:
-                self.feature_map = merged_map
-            elif self.n_rows == 0:
-                self._adopt(shard, merged_map)
-            elif shard.buffer.position == 0:
-                self.feature_map, self.targets = merged_map, targets
-                self._hand_over(shard.buffer.pending)
-            elif self.buffer.position == 0:
-                pending = self.buffer.pending
-                self._adopt(shard, merged_map)
-                self.targets = targets
-                self._hand_over(pending)
-            else:
-                self._pool(shard)
-            self.provenance, self.targets = provenance, targets
-            self._changed()
+            # Several steps, any of which may fail: on a copy, whose state is taken over at once.
+            twin = self.copy()
+            twin._merge_now(shard)
+            values = {**twin.get_state(), "_provisional": None, "_gram": GramMatrix()}
+            values |= {"version": self.version + 1, "_reading": None}
+            Change(self, values).finish()
         return self
+
+    def _merge_now(self, shard: Self) -> None:
+        """Merge with a shard; where that fails neither is of use."""
+        self._check_columns(shard)
+        provenance = self.provenance.merged(shard.provenance)
+        targets = self._merged_targets(shard)
+        merged_map = self._merged_map(shard)
+        if shard.n_rows == 0:
+            self.feature_map = merged_map
+        elif self.n_rows == 0:
+            self._adopt(shard, merged_map)
+        elif shard.buffer.position == 0:
+            self.feature_map, self.targets = merged_map, targets
+            self._hand_over(shard.buffer.pending)
+        elif self.buffer.position == 0:
+            pending = self.buffer.pending
+            self._adopt(shard, merged_map)
+            self.targets = targets
+            self._hand_over(pending)
+        else:
+            self._pool(shard)
+        self.provenance, self.targets = provenance, targets
 
     def _pool(self, shard: Self) -> None:
         if self.memory_params is not None:
@@ -445,19 +486,17 @@ class Stream(Saved):
                 "or use a half_life of your own"
             )
         total = self.n_rows + shard.n_rows
-        mine = self.copy().flush()
+        self.flush()
         shard.flush()
-        if mine.feature_map is not None and shard.feature_map is not None:
-            self.feature_map = mine.feature_map.merge(shard.feature_map)
-        if mine.statistics is not None and shard.statistics is not None:
-            self.statistics = mine.statistics.merge(shard.statistics)
+        if self.feature_map is not None and shard.feature_map is not None:
+            self.feature_map = self.feature_map.merge(shard.feature_map)
+        if self.statistics is not None and shard.statistics is not None:
+            self.statistics = self.statistics.merge(shard.statistics)
         self.buffer.move_to(total)
-        self._gram = GramMatrix()
 
     def _adopt(self, shard: Self, feature_map: AdaptiveFeatureMap | None) -> None:
         self.feature_map, self.statistics = feature_map, shard.statistics
         self.memory, self.buffer = shard.memory, shard.buffer
-        self._gram = GramMatrix()
 
     def _hand_over(self, pending: Block | None) -> None:
         if pending is not None:
@@ -505,6 +544,7 @@ class Stream(Saved):
     def copy(self) -> Self:
         """Return an independent stream in the same state."""
         with self.lock:
+            self._finish()
             twin = object.__new__(type(self))
             state = {name: vars(self)[name] for name in self.STATE}
             statistics = None if self.statistics is None else self.statistics.copy()
@@ -519,6 +559,7 @@ class Stream(Saved):
 
     def get_state(self) -> dict[str, Any]:
         """Return the fields that are saved."""
+        self._finish()
         return {name: vars(self)[name] for name in self.STATE}
 
     @classmethod
@@ -762,7 +803,8 @@ class Reading:
             )
             if statistics is None:
                 statistics = stream._new_statistics(features.shape[1], feature_map)
-            return _learn(statistics, pending, features, feature_map)
+            _learning(statistics, pending, features, feature_map).finish()
+            return statistics
 
     def memory(self) -> tuple[MemoryLadder, Remembered] | None:
         """Return memories of several lengths and moments that forget nothing; None without them.
@@ -809,15 +851,17 @@ class Reading:
             self._results.pop("statistics", None)
 
 
-def _learn(
+def _learning(
     statistics: FeatureStatistics,
     block: Block,
     features: Floats,
     feature_map: FeatureMap | None,
-) -> FeatureStatistics:
+) -> Change:
     # Components that are known need no rows without targets.
     observed = feature_map is None or feature_map.projection is None
-    return statistics.update(features, block.rows, block.targets, block.weights, observed=observed)
+    return statistics.absorbing(
+        features, block.rows, block.targets, block.weights, observed=observed
+    )
 
 
 def _told(block: Block, features: Floats) -> FeatureBlock:

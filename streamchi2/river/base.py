@@ -61,7 +61,7 @@ from streamchi2.state import (
     refuse_undeclared,
     require,
 )
-from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, as_matrix
+from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, RowBuffer, as_matrix
 from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
 from streamchi2.stream import Reading, Stream
 from streamchi2.validation import Floats, as_choice, as_positive_int, as_seed, as_weights
@@ -205,8 +205,14 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
             return
         self._due = None
         with deferred_interrupts():  # between the row and what it completes
-            self._append(stream, row, target, weight)
-            self._advance(stream, has_target=target is not None)
+            pending = stream.buffer.copy()
+            try:
+                self._append(stream, row, target, weight)
+                self._advance(stream, pending, has_target=target is not None)
+            except BaseException:
+                if stream.n_rows >= stream.next_stop:  # its block is complete and was not learnt
+                    stream.hold_again(pending)
+                raise
 
     def _append(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Let a row be pending; None is an absent target where there are targets."""
@@ -225,13 +231,16 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
         """Do what an earlier call has failed to do, and return the next position."""
         return self._next_position(stream)
 
-    def _advance(self, stream: Stream, *, has_target: bool) -> None:
-        """Learn a block if it is complete."""
+    def _advance(self, stream: Stream, pending: RowBuffer, *, has_target: bool) -> None:
+        """Learn a block if it is complete; where that fails the rows before are pending again."""
         with stream.lock, deferred_interrupts(), deferred_warnings():
             try:
                 stream.learn_pending()
             except BaseException:
-                stream.drop_last()  # blocks are learnt as a whole or not at all
+                if stream.buffer.position == pending.position:  # the block was not learnt
+                    stream.hold_again(pending)
+                else:
+                    self._stream = stream
                 raise
             self._stream = stream
 
@@ -615,7 +624,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         self._solve(stream)
         return self._next_position(stream)
 
-    def _advance(self, stream: Stream, *, has_target: bool) -> None:
+    def _advance(self, stream: Stream, pending: RowBuffer, *, has_target: bool) -> None:
         """Look for a change, learn a block if it is complete, and solve the model again.
 
         Where anything but the solution fails, the row has not been learnt. A solution that fails
@@ -639,7 +648,10 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             except BaseException:
                 if before is not None:
                     self._stream = stream = before
-                stream.drop_last()
+                if stream.buffer.position == pending.position:  # the block was not learnt
+                    stream.hold_again(pending)
+                else:
+                    self._stream, self._detector = stream, detector
                 raise
             self._stream, self._detector, self._events = stream, detector, events
             self._schedule = schedule
@@ -684,7 +696,17 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
 
     def _merge_stream(self, other: Self) -> None:
         assert other._stream is not None
-        theirs, mine = other._stream, self._open_stream()
+        before = self._stream, self._schedule, self._detector, self._events
+        try:
+            # On a copy: rows that are handed over one by one may fail in the middle.
+            self._merge_streams(self._open_stream().copy(), other)
+        except BaseException:
+            self._stream, self._schedule, self._detector, self._events = before
+            raise
+
+    def _merge_streams(self, mine: Stream, other: Self) -> None:
+        theirs = other._stream
+        assert theirs is not None
         if mine.n_rows == 0:
             self._take_over(other, mine)
         elif theirs.buffer.position == 0 and theirs.n_rows:

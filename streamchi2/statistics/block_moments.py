@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Kind, Object, Saved, TupleOf, require
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments, pooled
 from streamchi2.validation import Floats
 
@@ -76,6 +77,12 @@ class BlockMoments(Saved):
         for part, own in zip(self.parts, self.owns, strict=True):
             part.update(rows[:, own], weights=weights)
         return self
+
+    def pooling_rows(self, rows: Floats, weights: NDArray[np.float64]) -> Change:
+        """Return what absorbs a block once it is finished; until then nothing changes."""
+        pairs = zip(self.parts, self.owns, strict=True)
+        steps = [part.pooling_rows(rows[:, own], weights) for part, own in pairs]
+        return Change(self, {}, tuple(steps))
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much."""

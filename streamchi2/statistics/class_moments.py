@@ -15,6 +15,7 @@ from scipy import sparse
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Kind, Labels, Object, Saved, require, same_state
 from streamchi2.statistics.centred_block import CentredBlock, centred_block, unit_weights
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats, positions_of_labels, union_of_labels
@@ -96,14 +97,18 @@ class ClassMoments(Saved):
         for start in range(0, rows.shape[0], _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
             share = unit_weights(rows[part]) if weights is None else weights[part]
-            block = centred_block(rows[part], share)
-            classes = self._own_classes()
-            classes.announce(labels[part])
-            classes._absorb_classes(block, labels[part], share)
-            self.features.absorb(block)  # in place, after all else that may fail
-            self.classes, self.class_means = classes.classes, classes.class_means
-            self.class_weights = classes.class_weights
+            self.pooling(rows[part], labels[part], share).finish()
         return self
+
+    def pooling(self, rows: Floats, labels: NDArray[Any], weights: NDArray[np.float64]) -> Change:
+        """Return what absorbs a block once it is finished; until then nothing changes."""
+        block = centred_block(rows, weights)
+        classes = self._own_classes()
+        classes.announce(labels)
+        classes._absorb_classes(block, labels, weights)
+        names = ("classes", "class_means", "class_weights")
+        values = {name: vars(classes)[name] for name in names}
+        return Change(self, values, (self.features.pooling(block),))
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; means stay."""

@@ -25,6 +25,7 @@ from streamchi2.state import (
 )
 from streamchi2.statistics.block_moments import BlockMoments
 from streamchi2.statistics.centred_block import faded_weights, fading
+from streamchi2.statistics.change import Change, Step
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments, pooled
 from streamchi2.statistics.reservoir import Reservoir
@@ -156,6 +157,19 @@ class FeatureStatistics(Saved):
 
         Without ``observed``, rows without targets are left out: components are known already.
         """
+        self.absorbing(features, rows, targets, weights, observed=observed).finish()
+        return self
+
+    def absorbing(
+        self,
+        features: Floats,
+        rows: Rows | None = None,
+        targets: NDArray[Any] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        *,
+        observed: bool = True,
+    ) -> Change:
+        """Return what absorbs the next block once it is finished; until then nothing changes."""
         n_rows = int(features.shape[0])
         known = has_target(targets, n_rows)
         n_known = int(np.count_nonzero(known))
@@ -169,16 +183,21 @@ class FeatureStatistics(Saved):
         block = FeatureBlock(features, targets, weights if observed else chosen(weights, known))
         kept, labelled, unlabelled = self._faded(fading(n_rows, self.half_life))
         # Rows are kept until there are as many as features, or moments have begun.
+        steps: list[Step] = []
         if self.n_rows + n_rows < self.dual_rows and self.n_rows == self.n_kept:
             kept = (*kept, block)
         else:
-            labelled, unlabelled = self._fold((*kept, block), labelled, unlabelled)
+            labelled, unlabelled = self._fold((*kept, block), labelled, unlabelled, steps)
             kept = ()
-        # All that may fail is done: what follows is assignments.
-        self.kept, self.labelled, self.unlabelled, self.sample = kept, labelled, unlabelled, sample
-        self.n_rows += n_rows
-        self.n_labelled += n_known
-        return self
+        values = {
+            "kept": kept,
+            "labelled": labelled,
+            "unlabelled": unlabelled,
+            "sample": sample,
+            "n_rows": self.n_rows + n_rows,
+            "n_labelled": self.n_labelled + n_known,
+        }
+        return Change(self, values, tuple(steps))
 
     @property
     def n_kept(self) -> int:
@@ -201,9 +220,16 @@ class FeatureStatistics(Saved):
         return self.copy().fold() if self.kept else self
 
     def _fold(
-        self, blocks: tuple[FeatureBlock, ...], labelled: _Labelled, unlabelled: _Unlabelled
+        self,
+        blocks: tuple[FeatureBlock, ...],
+        labelled: _Labelled,
+        unlabelled: _Unlabelled,
+        steps: list[Step] | None = None,
     ) -> tuple[_Labelled, _Unlabelled]:
-        """Return moments with more blocks, those given changed in place."""
+        """Return moments with more blocks, those given changed in place.
+
+        With ``steps``, moments of this object are not changed: what changes them is added there.
+        """
         for block in blocks:
             features, known = block.features, has_target(block.targets, block.n_rows)
             if block.n_rows <= _FEW_ROWS:
@@ -211,14 +237,18 @@ class FeatureStatistics(Saved):
             if known.any():
                 targets = plain(chosen(block.targets, known))
                 labelled = self.empty_labelled() if labelled is None else labelled
-                labelled.update(
-                    chosen(features, known),
-                    targets,
-                    weights=chosen(block.weights, known),
-                )
+                own, weights = chosen(features, known), chosen(block.weights, known)
+                if steps is None or labelled is not self.labelled:
+                    labelled.update(own, targets, weights=weights)
+                else:
+                    steps.append(labelled.pooling(own, targets, weights))
             if not known.all():
                 unlabelled = self._no_rows() if unlabelled is None else unlabelled
-                unlabelled.update(chosen(features, ~known), weights=chosen(block.weights, ~known))
+                own, weights = chosen(features, ~known), chosen(block.weights, ~known)
+                if steps is None or unlabelled is not self.unlabelled:
+                    unlabelled.update(own, weights=weights)
+                else:
+                    steps.append(unlabelled.pooling_rows(own, weights))
         return labelled, unlabelled
 
     def empty_labelled(self) -> LabelledMoments:

@@ -7,7 +7,7 @@ D x D matrix of float64 of which the upper triangle is kept, updated in place.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,11 +94,21 @@ class Moments(Saved):
 
     def absorb(self, block: CentredBlock) -> None:
         """Pool a centred block."""
+        self.pooling(block).finish()
+
+    def pooling_rows(self, rows: Floats, weights: NDArray[np.float64]) -> Pooling:
+        """Return what absorbs a block once it is finished; until then nothing changes."""
+        return self.pooling(centred_block(rows, weights))
+
+    def pooling(self, block: CentredBlock) -> Pooling:
+        """Return what pools a centred block once it is finished; until then nothing changes."""
         block.scaled[-1] = between_row(self.weight, self.mean, block.weight, block.mean)
-        add_products(self.upper, block.scaled)
-        self.mean = pooled_mean(self.weight, self.mean, block.weight, block.mean)
-        self.weight += block.weight
-        self.squared_weight += block.squared_weight
+        values = {
+            "mean": pooled_mean(self.weight, self.mean, block.weight, block.mean),
+            "weight": self.weight + block.weight,
+            "squared_weight": self.squared_weight + block.squared_weight,
+        }
+        return Pooling(self, safe_to_multiply(block.scaled), values)
 
     @property
     def count(self) -> float:
@@ -211,32 +221,71 @@ def pooled(left: Moments, right: Moments) -> Moments:
     return left.copy().merge(right)
 
 
-def add_products(upper: NDArray[np.float64], block: Floats) -> None:
+class Pooling:
+    """A block on its way into moments; finished again after a failure, it goes on from there."""
+
+    __slots__ = ("block", "done", "moments", "values")
+
+    def __init__(self, moments: Moments, block: Floats, values: dict[str, Any]) -> None:
+        self.moments = moments
+        self.block = block
+        self.values = values
+        self.done = [0]  # steps of the products
+
+    def finish(self) -> None:
+        """Add the products that are missing, then mean and weights."""
+        add_products(self.moments.upper, self.block, done=self.done)
+        vars(self.moments).update(self.values)
+
+
+def add_products(upper: NDArray[np.float64], block: Floats, done: list[int] | None = None) -> None:
     """Add ``block.T @ block`` to the upper triangle, in place.
 
     BLAS adds products of float64 where they belong. That takes twice the arithmetic of float32,
     whose products must be added by another pass over the triangle: few rows are not worth it.
+    ``done[0]`` counts the steps that have been taken, of those before a failure too.
     """
     if block.shape[0] <= _FEW_ROWS:
         block = block.astype(np.float64, copy=False)
     block = safe_to_multiply(block)
+    done = [0] if done is None else done
     if block.dtype == np.float64:
-        # The upper triangle by rows is the lower one by columns, as BLAS counts.
-        found = dsyrk(1.0, block.T, beta=1.0, c=upper.T, lower=1, overwrite_c=1)
-        if not np.may_share_memory(found, upper):  # which was no whole array of its own
-            upper[...] = found.T
+        if done[0] == 0:
+            _add_in_one(upper, block, done)
         return
+    number = 0  # of the next sum
     for start in range(0, upper.shape[0], _PANEL_COLUMNS):
-        stop = start + _PANEL_COLUMNS
+        stop = min(start + _PANEL_COLUMNS, upper.shape[0])
         panel, rest = block[:, start:stop], block[:, stop:]
-        # Not panel.T @ panel: numpy fills the other triangle too, which takes longer than few rows.
-        products = ssyrk(1.0, panel.T, lower=1).T
-        square = upper[start:stop, start:stop]
-        for first in range(0, square.shape[0], _STRIP_ROWS):
-            strip = slice(first, first + _STRIP_ROWS)
-            square[strip, first:] += products[strip, first:]
-        if rest.shape[1]:
-            upper[start:stop, stop:] += panel.T @ rest
+        strips = range(0, stop - start, _STRIP_ROWS)
+        if done[0] < number + len(strips):
+            # Not panel.T @ panel: numpy fills the other triangle too, which takes longer than few
+            # rows.
+            products = ssyrk(1.0, panel.T, lower=1).T
+            square = upper[start:stop, start:stop]
+            for first in strips[done[0] - number :]:
+                strip = slice(first, first + _STRIP_ROWS)
+                _add(square[strip, first:], products[strip, first:], done)
+        number += len(strips)
+        if rest.shape[1] and done[0] == number:
+            _add(upper[start:stop, stop:], panel.T @ rest, done)
+        number += 1
+
+
+def _add(own: NDArray[np.float64], products: Floats, done: list[int]) -> None:
+    """Add products in place; the sum and its record in one statement, so that both are made."""
+    done[0] = (np.add(own, products, own), done[0] + 1)[1]
+
+
+def _add_in_one(upper: NDArray[np.float64], block: Floats, done: list[int]) -> None:
+    """Add products of float64 by one call of BLAS."""
+    # The upper triangle by rows is the lower one by columns, as BLAS counts.
+    if upper.flags.c_contiguous:
+        done[0] = (dsyrk(1.0, block.T, beta=1.0, c=upper.T, lower=1, overwrite_c=1), 1)[1]
+        return
+    found = dsyrk(1.0, block.T, beta=1.0, c=upper.T, lower=1)  # part of another array: a copy
+    np.copyto(upper, found.T)
+    done[0] = 1
 
 
 def safe_to_multiply(block: Floats) -> Floats:

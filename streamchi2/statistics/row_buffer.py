@@ -17,6 +17,7 @@ from scipy import sparse
 
 from streamchi2.state import Array, Int, Kind, Maybe, Object, Saved, SavedValue, Targets, require
 from streamchi2.state import Rows as StoredRows
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.targets import with_labels
 from streamchi2.validation import Rows, as_positive_int
 
@@ -246,13 +247,9 @@ class RowBuffer(Saved):
         """Drop the pending rows, which have been handed on, and go on from a position."""
         self.position, self._pieces = position, []
 
-    def drop_last(self) -> None:
-        """Take back the last pending row."""
-        pending = self.pending
-        assert pending is not None
-        rest = pending.part(pending.start, pending.stop - 1)
-        n_rest = rest.stop - rest.start
-        self._pieces = [(rest, n_rest)] if n_rest else []
+    def moving(self, position: int, boundaries: Boundaries) -> Change:
+        """Return what drops the pending rows, once it is finished, and sets the next boundaries."""
+        return Change(self, {"position": position, "_pieces": [], "boundaries": boundaries})
 
     def hold(self, rest: Block) -> None:
         """Keep rows that complete no block, as a copy: the caller may overwrite its array."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Int, Kind, Labels, Object, Saved, TupleOf, require, same_state
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments, effective_count
 from streamchi2.validation import Floats, positions_of_labels, union_of_labels
@@ -123,6 +124,11 @@ class SeparateMoments(Saved):
             parts[place] = part.update(rows[own], weights=None if weights is None else weights[own])
         self.classes, self.parts = twin.classes, tuple(parts)
         return self
+
+    def pooling(self, rows: Floats, labels: NDArray[Any], weights: NDArray[np.float64]) -> Change:
+        """Return what absorbs a block once it is finished; until then nothing changes."""
+        twin = self._twin().update(rows, labels, weights=weights)
+        return Change(self, {"classes": twin.classes, "parts": twin.parts})
 
     def fade(self, factor: float) -> Self:
         """Let everything seen so far count ``factor`` times as much; means stay."""

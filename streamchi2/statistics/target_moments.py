@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Int, Kind, Object, Saved, require, same_state
 from streamchi2.statistics.centred_block import (
-    CentredBlock,
     between_row,
     centred_block,
     pooled_mean,
     unit_weights,
 )
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments, is_moderate, safe_to_multiply
 from streamchi2.validation import Floats, as_positive_int
 
@@ -97,7 +97,7 @@ class TargetMoments(Saved):
         for start in range(0, rows.shape[0], _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
             share = unit_weights(rows[part]) if weights is None else weights[part]
-            self._absorb(centred_block(rows[part], share), centred_block(targets[part], share))
+            self.pooling(rows[part], targets[part], share).finish()
         return self
 
     def fade(self, factor: float) -> Self:
@@ -156,21 +156,26 @@ class TargetMoments(Saved):
         twin.__dict__.update(self.__dict__, features=self.features.copy())
         return twin
 
-    def _absorb(self, block: CentredBlock, targets: CentredBlock) -> None:
+    def pooling(
+        self, rows: Floats, answers: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> Change:
+        """Return what absorbs a block once it is finished; until then nothing changes."""
+        block, targets = centred_block(rows, weights), centred_block(answers, weights)
         before, weight = self.features.weight, targets.weight
         targets.scaled[-1] = between_row(before, self.target_mean, weight, targets.mean)
         own = self.features
         block.scaled[-1] = between_row(before, own.mean, weight, block.mean)
         # float32 times float64 is a float64 product: one careful side is enough.
-        features, answers = safe_to_multiply(block.scaled), targets.scaled
-        if features.dtype == np.float32 and is_moderate(answers):
-            answers = answers.astype(np.float32)
-        cross = self.cross + features.T @ answers
+        features, deviations = safe_to_multiply(block.scaled), targets.scaled
+        if features.dtype == np.float32 and is_moderate(deviations):
+            deviations = deviations.astype(np.float32)
         squares = np.einsum("ij,ij->j", targets.scaled, targets.scaled)
-        target_mean = pooled_mean(before, self.target_mean, weight, targets.mean)
-        own.absorb(block)  # in place, after all else that may fail
-        self.cross, self.target_mean = cross, target_mean
-        self.target_scatter = self.target_scatter + squares
+        values = {
+            "cross": self.cross + features.T @ deviations,
+            "target_mean": pooled_mean(before, self.target_mean, weight, targets.mean),
+            "target_scatter": self.target_scatter + squares,
+        }
+        return Change(self, values, (own.pooling(block),))
 
     def validate(self) -> None:
         """Require arrays of the widths that features and targets imply."""

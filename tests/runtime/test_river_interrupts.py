@@ -18,6 +18,7 @@ from streamchi2.bases import OrthogonalBasis
 from streamchi2.feature_map import AdaptiveFeatureMap, adaptive
 from streamchi2.persistence import dumped, loaded
 from streamchi2.river.adwin import Adwin
+from streamchi2.runtime import interrupts
 from streamchi2.statistics import bin_counts, class_moments, moments, target_moments
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.stream import Stream
@@ -203,10 +204,10 @@ FILES = ("river/base.py", "row_buffer.py", "streamchi2/stream.py", "refit.py", "
 
 
 class SignalAtLine:
-    """Sends Ctrl-C at one of the lines that are run in the files that keep the state."""
+    """Sends a signal at one of the lines that are run in the files that keep the state."""
 
-    def __init__(self, number):
-        self.left, self.fired = number, False
+    def __init__(self, number, signal_number):
+        self.left, self.fired, self.signal_number = number, False, signal_number
 
     def __call__(self, frame, event, _):
         if not frame.f_code.co_filename.endswith(FILES):
@@ -215,21 +216,32 @@ class SignalAtLine:
             self.left -= 1
             if self.left < 0:
                 self.fired = True
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(self.signal_number)
         return self
 
 
 # First row; an ordinary one; a solution in dual form; a map and a block; a block without a map.
 # Every third line, from another one at each place: most lines are run at several of them.
 @pytest.mark.parametrize("place", [0, 2, 5, 63, 67])
-@pytest.mark.parametrize("name", ["classifier", "sampler"])
-def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(name, place):
+@pytest.mark.parametrize(
+    ("name", "number_of_signal"),
+    [
+        ("classifier", signal.SIGINT),
+        ("sampler", signal.SIGINT),
+        ("sampler", signal.SIGALRM),  # whose handler raises, as those of timeouts do
+    ],
+)
+def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(
+    monkeypatch, name, place, number_of_signal
+):
+    monkeypatch.setattr(interrupts, "SIGNALS", (number_of_signal,))  # fewer lines to run through
+    handler = signal.signal(number_of_signal, signal.default_int_handler)
     _, targets = MODELS[name]
     start = dumped(learnt(name, 0, place))
     states = (start, dumped(learnt(name, 0, place + 1)))
     number, fired = place % 3, True
     while fired:
-        model, tracer = loaded(start), SignalAtLine(number)
+        model, tracer = loaded(start), SignalAtLine(number, number_of_signal)
         before = sys.gettrace()
         try:
             sys.settrace(tracer)
@@ -239,6 +251,7 @@ def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(name, place):
         finally:
             sys.settrace(before)
         assert dumped(model) == states[model.n_samples_seen_ - place], f"at line {number}"
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(number_of_signal) is signal.default_int_handler
         number, fired = number + 3, tracer.fired
+    signal.signal(number_of_signal, handler)
     assert number > 10

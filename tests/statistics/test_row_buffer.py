@@ -161,7 +161,3 @@ def test_single_rows_and_batches_make_the_same_block(sizes, kind):
                 mixed.append(rows[place], None if kind is None else place, 1.0)
         start += size
     assert single == mixed
-    single.drop_last()
-    assert single.stop == total - 1
-    if total > 1:
-        assert (single.pending.rows != mixed.pending.rows[:-1]).nnz == 0

@@ -1,0 +1,214 @@
+"""Faults in the middle of learning: out of memory, and signals whose handlers raise.
+
+    python examples/reliability/faults.py --every 1 --limits 40
+
+A call that learns is run again and again from the same state. At each run one fault comes, at
+another of the lines that it runs through in this library: MemoryError at every line, or a signal
+(Ctrl-C, an alarm, a request to end) with a handler that raises. Afterwards the estimator must be
+that of whole blocks: the bytes of one that has learnt as many rows undisturbed. Then real limits
+of address space, in processes of their own (Linux).
+"""
+
+import argparse
+import collections
+import signal
+import subprocess
+import sys
+
+import numpy as np
+
+from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, river
+from streamchi2.errors import FormatError
+from streamchi2.persistence import dumped, loaded
+
+DRAWS = np.random.default_rng(0)
+ROWS = DRAWS.dirichlet(np.ones(5), 700)
+LABELS = DRAWS.integers(0, 3, 700)
+NUMBERS = ROWS[:, 0] + ROWS[:, 1]
+SIGNALS = (signal.SIGINT, signal.SIGALRM, signal.SIGTERM)
+
+
+class StoppedError(Exception):
+    """What the handlers of signals raise."""
+
+
+def stop(number, frame):
+    raise StoppedError(number)
+
+
+def out_of_memory():
+    raise MemoryError
+
+
+def learn(model, start, end):
+    """Let an estimator learn some rows: in one call, or one by one."""
+    numbers = isinstance(model, (ExpChi2Regressor, river.ExpChi2Regressor))
+    answers = NUMBERS if numbers else LABELS
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(ROWS[start:end], answers[start:end])
+        return
+    for place in range(start, end):
+        row = dict(enumerate(ROWS[place].tolist()))
+        model.learn_one(row, answers[place].item())
+
+
+def observe(model, start, end):
+    """Let an estimator learn some rows without targets."""
+    if hasattr(model, "observe"):
+        model.observe(ROWS[start:end])
+        return
+    for row in ROWS[start:end].tolist():
+        model.observe_one(dict(enumerate(row)))
+
+
+# Rows 0 to 250 have been learnt, 250 to 254 observed; block ends at row 256, and the rows from 254
+# to the end given here come in a call that fails.
+SETTINGS = {"basis": "orthogonal", "alpha": 1.0}
+CASES = {
+    "classifier": (lambda: ExpChi2Classifier(24, n_pca=8, random_state=0, **SETTINGS), 290),
+    "regressor": (lambda: ExpChi2Regressor(24, n_pca=8, random_state=0, **SETTINGS), 290),
+    "fading": (lambda: ExpChi2Regressor(24, half_life=90.0, random_state=0, **SETTINGS), 290),
+    "river classifier": (
+        lambda: river.ExpChi2Classifier(24, n_buckets=32, seed=0, **SETTINGS),
+        257,
+    ),
+    "river regressor": (
+        lambda: river.ExpChi2Regressor(24, n_buckets=32, seed=0, **SETTINGS),
+        257,
+    ),
+}
+BEGIN, END = 254, 300
+
+
+class FaultAtLine:
+    """Calls a function at one of the lines of this library that are run through."""
+
+    def __init__(self, number, fault):
+        self.left, self.fault, self.fired = number, fault, False
+
+    def __call__(self, frame, event, _):
+        """Trace a frame of this library."""
+        if "streamchi2" not in frame.f_code.co_filename:
+            return None
+        if event == "line" and not self.fired:
+            self.left -= 1
+            if self.left < 0:
+                self.fired = True
+                self.fault()
+        return self
+
+
+def started(make):
+    """Return the bytes of an estimator before the call that will fail."""
+    model = make()
+    learn(model, 0, 250)
+    observe(model, 250, BEGIN)
+    return dumped(model)
+
+
+def ending(model, end):
+    """Return the bytes with which an estimator ends after the rows that it has not learnt."""
+    dumped(model)  # what is torn cannot be saved
+    n_rows = model.n_samples_seen_
+    assert BEGIN <= n_rows <= end
+    learn(model, n_rows, END)
+    return dumped(model)
+
+
+def trials(name, fault, every=1, first=0):
+    """Let one fault come at every so many lines; return what came of it, counted."""
+    make, end = CASES[name]
+    start, counts = started(make), collections.Counter()
+    calm = loaded(start)
+    learn(calm, BEGIN, END)
+    expected, number, fired = dumped(calm), first, True
+    before, sys_trace = {n: signal.signal(n, stop) for n in SIGNALS}, sys.gettrace()
+    try:
+        while fired:
+            model, tracer = loaded(start), FaultAtLine(number, fault)
+            try:
+                sys.settrace(tracer)
+                learn(model, BEGIN, end)
+                outcome = "completed"
+            except (MemoryError, StoppedError) as error:
+                outcome = type(error).__name__
+            finally:
+                sys.settrace(sys_trace)
+            fired = tracer.fired
+            if fired:
+                try:
+                    state = "whole" if ending(model, end) == expected else "torn"
+                except FormatError:  # it cannot be saved
+                    state = "torn"
+                counts[outcome, state] += 1
+                if state == "torn":
+                    print(f"{name}: torn by a fault at line {number}")
+            number += every
+    finally:
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
+    return counts
+
+
+def faults():
+    """Return the faults by name."""
+    found = {"out of memory": out_of_memory}
+    for number in SIGNALS:
+        found[signal.Signals(number).name] = lambda number=number: signal.raise_signal(number)
+    return found
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+from streamchi2 import ExpChi2Classifier
+from streamchi2.errors import FormatError
+from streamchi2.persistence import dumped, loaded
+rows = np.random.default_rng(0).dirichlet(np.ones(8), 4000)
+labels = np.arange(4000) % 3
+def new(): return ExpChi2Classifier(1200, basis="orthogonal", alpha=1.0, random_state=0)
+model = new().partial_fit(rows[:2048], labels[:2048])
+data = dumped(model)
+now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + int(sys.argv[1]) * 2**10, -1))
+failed = False
+try:
+    model.partial_fit(rows[2048:], labels[2048:])
+except MemoryError:
+    failed = True
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+n = model.n_samples_seen_
+whole = dumped(model) == dumped(loaded(data).partial_fit(rows[2048:n], labels[2048:n]))
+print("MemoryError" if failed else "completed", "whole" if whole else "torn")
+"""
+
+
+def limited(kibibytes):
+    """Return what came of a batch that was learnt with so much room left, by a real limit."""
+    run = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(kibibytes)], capture_output=True, text=True, check=False
+    )
+    lines = run.stdout.split()
+    return tuple(lines) if run.returncode == 0 else (f"ended with {run.returncode}", "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--every", type=int, default=1, help="lines between two faults")
+    parser.add_argument("--limits", type=int, default=40, help="real limits of memory to try")
+    arguments = parser.parse_args()
+    torn = 0
+    for name in CASES:
+        for what, fault in faults().items():
+            counts = trials(name, fault, arguments.every)
+            torn += sum(n for (_, state), n in counts.items() if state == "torn")
+            print(f"{name:18} {what:14}", dict(counts), flush=True)
+    counts = collections.Counter(
+        limited(int(room)) for room in np.geomspace(500, 60000, arguments.limits)
+    )
+    print("real limits", dict(counts))
+    return torn + sum(n for (_, state), n in counts.items() if state == "torn")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
