@@ -177,8 +177,10 @@ try:
 except MemoryError:
     failed = True
 resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
-n = model.n_samples_seen_
-whole = dumped(model) == dumped(loaded(data).partial_fit(rows[2048:n], labels[2048:n]))
+n, calm = model.n_samples_seen_, loaded(data)
+if n > 2048:
+    calm.partial_fit(rows[2048:n], labels[2048:n])
+whole = dumped(model) == dumped(calm)
 print("MemoryError" if failed else "completed", "whole" if whole else "torn")
 """
 
