@@ -17,7 +17,8 @@ import sys
 
 import numpy as np
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, river
+import streamchi2.river
+from streamchi2 import ExpChi2Classifier, ExpChi2Regressor
 from streamchi2.errors import FormatError
 from streamchi2.persistence import dumped, loaded
 
@@ -42,7 +43,7 @@ def out_of_memory():
 
 def learn(model, start, end):
     """Let an estimator learn some rows: in one call, or one by one."""
-    numbers = isinstance(model, (ExpChi2Regressor, river.ExpChi2Regressor))
+    numbers = isinstance(model, (ExpChi2Regressor, streamchi2.river.ExpChi2Regressor))
     answers = NUMBERS if numbers else LABELS
     if hasattr(model, "partial_fit"):
         model.partial_fit(ROWS[start:end], answers[start:end])
@@ -69,11 +70,11 @@ CASES = {
     "regressor": (lambda: ExpChi2Regressor(24, n_pca=8, random_state=0, **SETTINGS), 290),
     "fading": (lambda: ExpChi2Regressor(24, half_life=90.0, random_state=0, **SETTINGS), 290),
     "river classifier": (
-        lambda: river.ExpChi2Classifier(24, n_buckets=32, seed=0, **SETTINGS),
+        lambda: streamchi2.river.ExpChi2Classifier(24, n_buckets=32, seed=0, **SETTINGS),
         257,
     ),
     "river regressor": (
-        lambda: river.ExpChi2Regressor(24, n_buckets=32, seed=0, **SETTINGS),
+        lambda: streamchi2.river.ExpChi2Regressor(24, n_buckets=32, seed=0, **SETTINGS),
         257,
     ),
 }
