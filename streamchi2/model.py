@@ -34,6 +34,7 @@ from streamchi2.solvers.leave_one_out import DualRows, GrowingRidge
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
+from streamchi2.solvers.through_origin import through_origin
 from streamchi2.state import Array, Kind, Labels, Maybe, Object, SavedValue, require
 from streamchi2.statistics.block_moments import BlockMoments
 from streamchi2.statistics.class_weight import ClassWeight, class_factors
@@ -58,6 +59,8 @@ class ModelParams:
     calibrate: str | None = None
     calibration_rows: int = CALIBRATION_ROWS  # of the sample, once rows are no longer kept
     class_weight: ClassWeight = None
+    fit_intercept: bool = True
+    signed: bool = False  # without an intercept: whether targets 0 and 1 are -1 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,38 @@ class Components:
         per_row = self.count / self.weight if self.weight > 0.0 else 1.0
         freedom = max(self.count - 1.0, 1.0)
         return tuple(pairs.values * per_row / freedom for pairs in self.pairs)
+
+    @property
+    def singular_values(self) -> tuple[NDArray[np.float64], ...]:
+        """Singular values of the centred features: roots of the scatter along each component."""
+        freedom = max(self.count - 1.0, 1.0)
+        return tuple(np.sqrt(variances * freedom) for variances in self.variances)
+
+    @property
+    def noise_variances(self) -> tuple[float, ...]:
+        """Mean variance along the directions that are left out, for each descriptor."""
+        found = zip(self.variances, self.variance_shares, self.pairs, strict=True)
+        return tuple(
+            noise_variance(variances, float(shares.sum()), pairs.vectors.shape[0], self.count)
+            for variances, shares, pairs in found
+        )
+
+
+def noise_variance(
+    variances: NDArray[np.float64], share: float, n_features: int, count: float
+) -> float:
+    """Return the mean variance along directions left out, where those kept hold a share of all.
+
+    As in scikit-learn, directions in which so few rows cannot vary do not count.
+
+    >>> round(noise_variance(np.array([6.0, 2.0]), 0.8, 4, 100.0), 12)
+    1.0
+    """
+    n_left = min(n_features, round(count)) - variances.size
+    if n_left <= 0 or share <= 0.0:
+        return 0.0
+    rest = float(variances.sum()) * (1.0 - share) / share
+    return max(rest, 0.0) / n_left
 
 
 def components_of(
@@ -251,15 +286,18 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
             folded.labelled.announce(classes)  # type: ignore[union-attr]
         problem = _problem(folded, planned, params)
         found = solve(problem, params.penalty)
-    calibrator = None
+    linear, calibrator = found.model, None
+    if params.signed and not params.fit_intercept:  # back to scores of 0 and 1
+        linear = replace(linear, coef=linear.coef / 2.0, intercept=linear.intercept + 0.5)
     if folded.sample is not None:
         factors = _factors(folded.labelled, params)
         calibrator = SampleCalibrator(found, features_of, classes, folded.sample, params, factors)
-    return FittedModel(found.model, classes, calibrator, features_of, found.scales)
+    return FittedModel(linear, classes, calibrator, features_of, found.scales)
 
 
 def _is_dual(statistics: FeatureStatistics, params: ModelParams) -> bool:
-    return statistics.is_dual and params.penalty.penalty == "ridge" and params.n_pca is None
+    simple = params.penalty.penalty == "ridge" and params.n_pca is None
+    return statistics.is_dual and simple and params.fit_intercept
 
 
 def _problem(
@@ -272,6 +310,8 @@ def _problem(
     moments = _moments(statistics.labelled, params, whole=whole)
     if moments.weight <= 0.0:
         raise NoTargetError("no row has had a target yet")
+    if not params.fit_intercept:
+        moments = through_origin(moments, signed=params.signed)
     known = None if feature_map is None else feature_map.projection
     if known is not None:
         sizes = consecutive(known.sizes)

@@ -25,16 +25,26 @@ _N_PCA = {
     "n_pca": [*_NONSENSE, 0, 1.5, 0.0],
     "descriptors": [*_NONSENSE, {"a": []}, {"a": [7]}, {"a": None}, {0: [0]}, {"a": ["ink"]}],
 }
+_CLASS_WEIGHT = {"class_weight": ["nonsense", -1, [], b"x", 1j, object(), {0: -1.0}, {0: None}]}
+_FIT_INTERCEPT = {"fit_intercept": [*_NONSENSE, None]}
 BAD_PARAMETERS = {
     "sampler": _MAP_PARAMETERS,
     "pca": _MAP_PARAMETERS | _N_PCA,
-    "classifier": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS | {"calibrate": _NONSENSE},
+    "classifier": _MAP_PARAMETERS
+    | _N_PCA
+    | _LINEAR_PARAMETERS
+    | _CLASS_WEIGHT
+    | {"calibrate": _NONSENSE},
     "regressor": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS,
     "streaming pca": {
         "n_components": [*_NONSENSE, 0, 6, 1.5],
         "half_life": [*_NONSENSE, 0, True],
         "solver": [*_NONSENSE, None],
+        "whiten": [*_NONSENSE, None],
     },
-    "ridge": _LINEAR_PARAMETERS | {"half_life": [*_NONSENSE, 0, True]},
-    "ridge classifier": _LINEAR_PARAMETERS | {"half_life": [*_NONSENSE, 0, True]},
+    "ridge": _LINEAR_PARAMETERS | _FIT_INTERCEPT | {"half_life": [*_NONSENSE, 0, True]},
+    "ridge classifier": _LINEAR_PARAMETERS
+    | _FIT_INTERCEPT
+    | _CLASS_WEIGHT
+    | {"half_life": [*_NONSENSE, 0, True]},
 }

@@ -53,6 +53,7 @@ def labelled_batch(
             )
         if several:
             return _indicators(estimator, known, y, classes, n_rows, given)
+        _refuse_weights(classes, n_rows)
         labels = as_labels(estimator, y, n_rows)
         batch = with_labels(labels, given)
         heard = labels[batch["given"] & (True if heavy is None else heavy)]
@@ -94,6 +95,19 @@ def _indicators(
     if given is not None:
         targets[~given] = np.nan
     return found, targets
+
+
+def _refuse_weights(classes: ArrayLike | None, n_rows: int) -> None:
+    """Refuse what was meant as weights: numbers, one a row, broken or not distinct."""
+    given = np.asarray([] if classes is None else classes)
+    if given.shape != (n_rows,) or given.dtype.kind not in "iuf" or not n_rows:
+        return
+    if np.unique(given).size < n_rows or (given != np.floor(given)).any():
+        raise ValueError(
+            "classes must be distinct labels, got numbers that look like weights, one for each of "
+            f"{n_rows} rows: the third argument of partial_fit is classes, weights go by name, "
+            "sample_weight="
+        )
 
 
 def _form(known: ClassTargets | IndicatorTargets) -> str:

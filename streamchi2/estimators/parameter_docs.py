@@ -93,7 +93,8 @@ LEARNING = entries(
     r"""
     n_pca : int, float in (0, 1) or None
         Learn inside the leading principal components of the features: this many of them, or as
-        many as hold this share of the variance. None learns from all features.
+        many as hold this share of the variance; a number above D is D. None learns from all
+        features.
     alpha : float or {"auto", "gcv", "reml"}
         Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso`` and
         ``ElasticNet``; or how it is chosen in the same pass, one for all outputs. "gcv" is
@@ -168,7 +169,7 @@ PCA = {
         """
         n_pca : int, float in (0, 1) or None
             Number of principal components that come out, or the share of the variance that the
-            fewest sufficient ones must hold. None keeps all D.
+            fewest sufficient ones must hold; a number above D is D. None keeps all D.
         half_life : float or None
             Number of rows after which a row counts half, in the histogram of inputs and in the
             covariance. None: all rows count the same.
@@ -189,6 +190,13 @@ LINEAR = {
             penalty does not fade.
         """
     ),
+    **entries(
+        """
+        fit_intercept : bool
+            Whether the model has an intercept. Without one, rows and targets are not centred, and
+            classes are coded as -1 and 1, as in scikit-learn.
+        """
+    ),
     "l1_ratio": LEARNING["l1_ratio"],
     "class_weight": LEARNING["class_weight"],
 }
@@ -199,6 +207,8 @@ STREAMING_PCA = entries(
         hold. None keeps every direction in which rows vary.
     half_life : float or None
         Number of rows after which a row counts half. None: all rows count the same.
+    whiten : bool
+        Whether components are divided by their standard deviations, so that each has variance one.
     solver : {"exact", "warm"}
         "exact" decomposes afresh after learning. "warm" starts from the components read last, which
         is several times faster for few components of wide rows and misses at most about 1e-4 of the
@@ -261,6 +271,8 @@ ATTRIBUTES = {
     "mean_": "ndarray",
     "explained_variance_": "ndarray",
     "explained_variance_ratio_": "ndarray",
+    "singular_values_": "ndarray",
+    "noise_variance_": "float",
     "n_components_": "int",
     "descriptor_columns_": "dict of str to list of int: descriptors",
     "descriptor_path_": "dict of str to float: descriptors",

@@ -152,6 +152,16 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
         return self._named(self._components().variances)
 
     @property
+    def singular_values_(self) -> Any:
+        """Singular values of the centred features, one a component; a dict with descriptors."""
+        return self._named(self._components().singular_values)
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Mean variance of the features along the directions left out; a dict with descriptors."""
+        return self._named(self._components().noise_variances)
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 

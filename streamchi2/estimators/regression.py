@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -75,10 +74,7 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
         self.random_state = random_state
 
     def _model_params(self) -> ModelParams:
-        grouped, n_components = self.descriptors is not None, self.n_components
-        counts = isinstance(self.n_pca, Integral) and isinstance(n_components, Integral)
-        if counts and self.n_pca > n_components:
-            raise ValueError(f"n_pca must be at most n_components={n_components}, got {self.n_pca}")
+        grouped = self.descriptors is not None
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         return replace(super()._model_params(), penalty=penalty)
 

@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from streamchi2.estimators.base import StreamEstimator
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_FEATURES, STREAMING_PCA
+from streamchi2.model import noise_variance
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs, negligible_variance
 from streamchi2.statistics.moments import Moments
@@ -28,6 +29,18 @@ class PrincipalComponents:
     pairs: Eigenpairs
     variance: NDArray[np.float64]  # (n,)
     share: NDArray[np.float64]  # (n,) of all variance
+    count: float  # of rows
+
+    @property
+    def noise(self) -> float:
+        """Mean variance along the directions left out."""
+        share = float(self.share.sum())
+        return noise_variance(self.variance, share, self.mean.size, self.count)
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """Standard deviations along the components, none of them zero."""
+        return np.maximum(np.sqrt(self.variance), np.finfo(np.float64).eps)
 
 
 @documented(STREAMING_PCA, ATTRIBUTES, OF_FEATURES)
@@ -53,6 +66,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
     A row costs d^2 operations and the state is d^2 numbers, whatever the number of components. The
     decomposition happens when something is first read after learning.
 
+    Absent, beside scikit-learn's PCA: ``score``, ``n_components="mle"`` and sparse input; rows are
+    centred, so that zeros would not stay zeros.
+
     References
     ----------
     Chan, Golub and LeVeque (1983), doi:10.1080/00031305.1983.10483115.
@@ -72,10 +88,12 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         self,
         n_components: float | None = None,
         *,
+        whiten: bool = False,
         half_life: float | None = None,
         solver: str = "exact",
     ) -> None:
         self.n_components = n_components
+        self.whiten = whiten
         self.half_life = half_life
         self.solver = solver
 
@@ -122,6 +140,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         moved = (found.mean.astype(features.dtype) - found.mean) @ found.pairs.vectors
         scores: Floats = centred @ found.pairs.vectors.astype(features.dtype, copy=False)
         scores += moved.astype(features.dtype)
+        if self.whiten:
+            scores /= found.scales.astype(features.dtype)
         return scores
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
@@ -139,8 +159,35 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
                 f"X must have {found.variance.size} columns, one a component, got shape "
                 f"{scores.shape}"
             )
-        rows = scores @ found.pairs.vectors.T + found.mean
+        turned = scores * found.scales if self.whiten else scores
+        rows = turned @ found.pairs.vectors.T + found.mean
         return np.asarray(rows, dtype=scores.dtype)
+
+    def get_covariance(self) -> NDArray[np.float64]:
+        r"""Return the covariance of the rows under the model of the components, shape (d, d).
+
+        .. math:: U\,\mathrm{diag}(v - \sigma^2)\,U^\top + \sigma^2 I
+
+        with v the explained variances and :math:`\sigma^2` the noise variance, whitened or not.
+        """
+        found = self._found()
+        above = np.maximum(found.variance - found.noise, 0.0)
+        vectors = found.pairs.vectors
+        covariance: NDArray[np.float64] = (vectors * above) @ vectors.T
+        covariance.flat[:: found.mean.size + 1] += found.noise
+        return covariance
+
+    def get_precision(self) -> NDArray[np.float64]:
+        """Return the inverse of :meth:`get_covariance`; without noise, inside the components."""
+        found = self._found()
+        noise, vectors = found.noise, found.pairs.vectors
+        held = np.maximum(found.variance, noise)
+        rounding = np.finfo(np.float64).eps * held.max(initial=0.0)
+        inverse = np.where(held > rounding, 1.0 / np.maximum(held, rounding or 1.0), 0.0)
+        outside = 1.0 / noise if noise > rounding else 0.0
+        precision: NDArray[np.float64] = (vectors * (inverse - outside)) @ vectors.T
+        precision.flat[:: found.mean.size + 1] += outside
+        return precision
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -156,6 +203,17 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
     def explained_variance_ratio_(self) -> NDArray[np.float64]:
         """Share of all variance along each component."""
         return self._found().share.copy()
+
+    @property
+    def singular_values_(self) -> NDArray[np.float64]:
+        """Singular values of the centred rows, one a component."""
+        found = self._found()
+        return np.sqrt(found.variance * max(found.count - 1.0, 1.0))
+
+    @property
+    def noise_variance_(self) -> float:
+        """Mean variance along the directions left out; 0 where there are none."""
+        return self._found().noise
 
     @property
     def mean_(self) -> NDArray[np.float64]:
@@ -174,6 +232,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
     def _check_params(self, X: Any, n_features: int, *, first: bool) -> None:
         super()._check_params(X, n_features, first=first)
         as_choice(self.solver, ("exact", "warm"), name="solver")
+        if not isinstance(self.whiten, bool | np.bool_):
+            raise TypeError(f"whiten must be True or False, got {self.whiten!r}")
         _checked_number(self.n_components, n_features)
 
     def _found(self) -> PrincipalComponents:
@@ -230,7 +290,7 @@ def _principal_components(
     per_row = moments.count / moments.weight if moments.weight > 0.0 else 1.0
     variance = pairs.values * per_row / max(moments.count - 1.0, 1.0)
     share = pairs.values / total if total > 0.0 else np.zeros_like(pairs.values)
-    return PrincipalComponents(moments.mean, pairs, variance, share)
+    return PrincipalComponents(moments.mean, pairs, variance, share, moments.count)
 
 
 def _sufficient(variances: NDArray[np.float64], share: float) -> int:

@@ -38,6 +38,9 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
 
     Notes
     -----
+    Absent, beside scikit-learn's Ridge: ``solver``, ``positive``, one ``alpha`` for each target
+    and sparse input; rows are centred, so that zeros would not stay zeros.
+
     A row costs d (d + t) operations, the state is d (d + t) numbers, and solving costs d^3 / 3.
 
     References
@@ -63,11 +66,13 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
         *,
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
         half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
         self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
         self.half_life = half_life
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

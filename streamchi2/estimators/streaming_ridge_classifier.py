@@ -43,6 +43,9 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
 
     Notes
     -----
+    Absent, beside scikit-learn's RidgeClassifier: ``solver``, ``positive`` and sparse input. For
+    ``predict_proba`` there is scikit-learn's ``CalibratedClassifierCV``.
+
     A row costs d^2 operations, the state is d (d + c) numbers, and solving costs d^3 / 3 + c d^2.
 
     References
@@ -60,6 +63,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     0.865
     """
 
+    _signed = True
     _targets_kind = (ClassTargets, IndicatorTargets)
 
     def __init__(
@@ -68,12 +72,14 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         *,
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
         class_weight: Mapping[Any, float] | str | None = None,
         half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.penalty = penalty
         self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.half_life = half_life
 

@@ -73,7 +73,7 @@ def bad_labels(n_rows: int) -> dict[str, Any]:
         "complex": np.full(n_rows, 1j),
         "bytes": [b"a"] * n_rows,
         "dates": np.full(n_rows, "2020-01-01", dtype="datetime64[D]"),
-        "two columns": np.zeros((n_rows, 2), dtype=int),
+        "two columns": np.full((n_rows, 2), 3),
         "a number": 1,
     }
 

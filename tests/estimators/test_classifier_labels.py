@@ -61,6 +61,8 @@ BAD_LABELS = {
     "words and numbers": (["a", 1, "b", "c", "d"], {}, "text or numbers, not both"),
     "nan": ([0.0, np.nan, 1.0, 1.0, 0.0], {}, "must be finite"),
     "two columns": (np.ones((5, 2)), {}, "y must keep its form, one label a row"),
+    "weights in place of classes": (NAMES[:5], {"classes": np.ones(5)}, "weights go by name"),
+    "broken weights": (NAMES[:5], {"classes": [0.5, 1, 1.5, 2, 3]}, "weights go by name"),
     "undeclared": (["ham"] * 4 + ["bacon"], {"classes": ["eggs", "ham", "spam"]}, "got 'bacon'"),
     "seen but not declared": (NAMES[:5], {"classes": ["ham", "spam"]}, "got 'eggs'"),
     "twice": (NAMES[:5], {"classes": ["ham", "ham", "spam", "eggs"]}, "must be distinct"),
