@@ -165,7 +165,8 @@ def compare(name, arguments):
             return
         learners = ours(arguments.components, seed)
         learners |= peers(seed) if arguments.peers else {}
-        for title, model in learners.items():
+        for title in arguments.learners or learners:
+            model = learners[title]
             results.setdefault(title, []).append(validate(model, rows, arguments.seconds))
     kind = "chosen on" if name in CHOSEN_ON else "confirmed on"
     print(f"\n{name} ({kind}): {len(rows)} rows, {arguments.seeds} seeds", flush=True)
@@ -194,6 +195,7 @@ def main():
     parser.add_argument("--rows", type=int, default=6000, help="of each stream at most")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=120.0, help="of each learner at most")
+    parser.add_argument("--learners", nargs="*", help="some of them by name, auto first")
     parser.add_argument("--peers", action="store_true", help="river's learners too")
     parser.add_argument("--quick", action="store_true", help="2000 rows, D = 256, one seed")
     arguments = parser.parse_args()

@@ -169,7 +169,8 @@ class FadedSums(Saved):
         weight = float(self.weight[place])
         per_row = 1.0 / weight if weight > 0.0 else 0.0
         shift, target_shift = per_row * self.sums[place], per_row * self.target_sums[place]
-        scatter = self.scatter[place].T - (weight * shift)[:, None] * shift
+        between = np.multiply.outer(weight * shift, shift)
+        scatter = np.subtract(self.scatter[place], between, out=between).T
         cross = self.cross[place] - np.outer(weight * shift, target_shift)
         squares = self.target_squares[place] - weight * target_shift**2
         return RegressionMoments(
