@@ -415,10 +415,26 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
     @property
     def alpha_(self) -> float:
         """Strength of the penalty in use, as given or as chosen."""
+        return self._present_model().linear.alpha
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients on the features, shape (n_classes, n_components) or (n_components,)."""
+        coef = self._present_model().linear.coef.T.copy()
+        return coef if self._targets_kind is ClassTargets else coef[0]
+
+    @property
+    def intercept_(self) -> NDArray[np.float64] | np.float64:
+        """Intercepts, shape (n_classes,), or one number."""
+        intercept = self._present_model().linear.intercept.copy()
+        number: np.float64 = intercept[0]
+        return intercept if self._targets_kind is ClassTargets else number
+
+    def _present_model(self) -> FittedModel:
         model = self._schedule.model
         if model is None:
             raise AttributeError(f"this {type(self).__name__} has no model yet: learn a row first")
-        return model.linear.alpha
+        return model
 
     @property
     def drift_events_(self) -> tuple[DriftEvent, ...]:

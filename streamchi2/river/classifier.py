@@ -136,6 +136,14 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         }
 
     @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels seen, sorted."""
+        if self._stream is None:
+            raise AttributeError(f"this {type(self).__name__} has seen no label yet")
+        assert isinstance(self._stream.targets, ClassTargets)
+        return self._stream.targets.labels.copy()
+
+    @property
     def _multiclass(self) -> bool:
         return True
 
