@@ -149,7 +149,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
 
         Parameters
         ----------
-        X : array-like of shape (n, n_components_)
+        X : array-like of shape (n, ``n_components_``)
             What :meth:`transform` returned.
         """
         found = self._found()
