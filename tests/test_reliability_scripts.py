@@ -5,13 +5,20 @@ import os
 import pytest
 
 from examples.benchmarks import soak
-from examples.reliability import crash_test, fuzz_load
+from examples.reliability import call_sequences, crash_test, fuzz_load
 
 
 def test_thousands_of_mutated_files_are_refused_or_whole():
     counts = fuzz_load.fuzz(3000, progress=False)
     assert counts["refused"] > 2000
     assert sum(counts.values()) == 3000
+
+
+def test_random_sequences_of_calls_are_those_of_one_pass():
+    call_sequences.CALLS.clear()
+    counts = call_sequences.run(6, n_steps=8)
+    assert counts["sequences"] >= 12  # six of each front end
+    assert counts["learn"] + counts["observe"] > 12
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
