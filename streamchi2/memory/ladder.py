@@ -283,7 +283,7 @@ class MemoryLadder(Saved):
         its parts are: a prediction costs what it costs for one memory. Its log-loss is at most
         :math:`\sum_k w_k \ell_k`; it and that of the mixture :math:`\sum_k w_k p_k`, for which
         the bound of :func:`~streamchi2.memory.fixed_share.fixed_share` holds, were measured to
-        differ by .002 a row or less.
+        differ by .004 a row or less.
         """
         shares = self.weights
         if self.classes is not None:
