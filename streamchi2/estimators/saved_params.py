@@ -114,10 +114,18 @@ class _ClassWeightParam:
             if not isinstance(pair, list) or len(pair) != 2:
                 archive.refuse("must be pairs of labels and weights", pair)
             label, weight = (_PARAM.load(own, archive) for own in pair)
-            if not isinstance(label, str | int | float) or label in weights:
+            if not _is_label(label) or label in weights:
                 archive.refuse("must be pairs of distinct labels and weights", pair)
             weights[label] = weight
         return weights
+
+
+def _is_label(value: Any) -> bool:
+    try:
+        as_label(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,8 @@ def fitted_softmax(
     start = np.array([centre, _LARGEST_SHARE / 10.0])
     found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     # To the last digits, so that scores which differ by rounding give probabilities that do.
-    exact = root(lambda params: loss(params)[1], found, tol=1e-13)
+    with np.errstate(invalid="ignore"):  # a step may leave the domain; its end is checked
+        exact = root(lambda params: loss(params)[1], found, tol=1e-13)
     if np.abs(exact.x - found).max() < 1e-2 and 0.0 <= exact.x[1] <= _LARGEST_SHARE:
         found = exact.x
     return float(np.exp(found[0])), float(found[1])

@@ -43,8 +43,8 @@ def negligible_variance(values: NDArray[np.float64], n_features: int) -> float:
     A block of up to 1024 rows adds as many products to every entry of the scatter, each rounded:
     about sqrt(1024) units of rounding in all. The eigenvalues of a d x d matrix add d more.
 
-    >>> negligible_variance(np.array([2.0, 1.0]), 32) == 128 * np.finfo(np.float64).eps
-    True
+    >>> negligible_variance(np.array([2.0, 1.0]), 32) / 2**-52
+    128.0
     """
     return (n_features + 32) * float(np.finfo(np.float64).eps) * float(values[0])
 

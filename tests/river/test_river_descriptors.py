@@ -208,5 +208,7 @@ def test_the_estimator_on_matrices_learns_the_same_from_the_same_columns():
     matrices = MatrixClassifier(random_state=7, **params).fit(whole, LABELS[:256])
     assert model._present_map().blocks == matrices._reading.feature_map.blocks
     ours, theirs = (side._stream.statistics.labelled.summary() for side in (model, matrices))
-    np.testing.assert_array_equal(ours.scatter, theirs.scatter)
-    np.testing.assert_array_equal(ours.cross, theirs.cross)
+    # The same rows in blocks of other lengths: products of float32 are rounded otherwise.
+    roots, eps = np.sqrt(np.diag(ours.scatter)), np.finfo(np.float32).eps
+    assert (np.abs(ours.scatter - theirs.scatter) <= 12 * eps * np.outer(roots, roots)).all()
+    assert (np.abs(ours.cross - theirs.cross) <= 2 * 256 * eps * roots[:, None]).all()

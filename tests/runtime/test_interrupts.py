@@ -89,7 +89,7 @@ def injected(monkeypatch, point, n_calls, error=None):
 
 MAPPED = [name for name in TARGETS if name not in ("streaming pca", "ridge", "ridge classifier")]
 LEARNING = [name for name in TARGETS if name != "sampler"]
-CLASSES = ["classifier", "fading classifier", "descriptor classifier", "ridge classifier"]
+CLASSES = ["classifier", "descriptor classifier", "ridge classifier"]
 NUMBERS = ["regressor", "regressor of two", "ridge"]
 POINTS = {
     "plan": (adaptive, "planned_block"),
@@ -113,7 +113,7 @@ REACHING = {
     "sample": MAPPED,
     "targets": LEARNING,
     "weights": LEARNING,
-    "moments": ["pca", "streaming pca"],
+    "moments": ["pca", "streaming pca", "fading classifier"],  # the last has weights of classes
     "products": LEARNING,
     "class moments": CLASSES,
     "target moments": NUMBERS,
