@@ -197,7 +197,7 @@ class SubspaceBasis(SavedValue, Basis):
         directions, signs = self._single_filter if dtype.itemsize == 4 else self._double_filter
         n_buckets = self.n_buckets
         if used.size < self.n_inputs:
-            directions, signs = directions[used], signs[used]
+            directions, signs = directions.take(used, axis=0), signs[used]
         places = used % n_buckets if n_buckets else None
         return UsedDirections(directions, signs, places, self._frequencies)
 

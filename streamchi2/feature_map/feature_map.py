@@ -132,14 +132,17 @@ class MapBlock(SavedValue):
         dtype, n_inputs = np.dtype(self._work_dtype), self.basis.n_inputs
         buckets, flips = self.buckets.assign(columns, self.series.n_terms)
         places, signs = buckets.ravel().astype(np.intp), flips.astype(dtype)
-        used = np.unique(places)
-        if 2 * used.size > n_inputs:
-            used = np.arange(n_inputs)  # so many are cheaper where they are
+        is_used = np.zeros(n_inputs, dtype=np.bool_)
+        is_used[places] = True
+        if 2 * np.count_nonzero(is_used) > n_inputs:
+            is_used[:] = True  # so many are cheaper where they are
+        used = np.flatnonzero(is_used)
         basis = self.basis.of_inputs(used, dtype)
         if basis is None:
             by_blas = not self.basis.is_rowwise
             return RowBlock(self, places, signs, self.basis.scratch_width, self._bound, by_blas)
-        return RowBlock(self, np.searchsorted(used, places), signs, used.size, basis, False)
+        among_used = np.cumsum(is_used)[places] - 1
+        return RowBlock(self, among_used, signs, used.size, basis, False)
 
     def normalized(self, rows: Rows) -> Rows:
         """Return rows as the series sees them."""
