@@ -3,7 +3,7 @@ Anomalies and clusters: what works on the features, and what does not
 =====================================================================
 
 Features of a kernel can be given to anything that takes numbers. Not everything gains by it. Here
-ten times one digit is kept out of a stream; which scores find it when it turns up?
+one digit is kept out of a stream, five times over; which scores find it when it turns up?
 """
 
 # %%
@@ -27,6 +27,7 @@ from streamchi2 import ExpChi2PCA, ExpChi2Sampler
 X, y = load_digits(return_X_y=True)
 shares = X / X.sum(axis=1, keepdims=True)
 roots = np.sqrt(shares)
+DIGITS = [0, 2, 4, 6, 8]
 CHI2 = {"n_components": 256, "basis": "subspace", "random_state": 0}
 
 
@@ -75,7 +76,7 @@ scores = {
     "HalfSpaceTrees on features": trees_on_features,
 }
 draws, found = np.random.default_rng(0), {name: [] for name in scores}
-for digit in range(10):
+for digit in DIGITS:
     known = draws.permutation(np.flatnonzero(y != digit))
     asked = np.concatenate([known[1000:1200], np.flatnonzero(y == digit)])
     for name, score in scores.items():
@@ -87,9 +88,9 @@ for name, areas in found.items():
 # %%
 figure, panel = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
 for name, areas in found.items():
-    panel.plot(areas, "o-", ms=5, lw=1, label=name)
+    panel.plot(DIGITS, areas, "o-", ms=5, lw=1, label=name)
 panel.axhline(0.5, color="black", lw=1, ls=":")
-panel.set(xlabel="digit that was kept out", ylabel="area under ROC curve", xticks=range(10))
+panel.set(xlabel="digit that was kept out", ylabel="area under ROC curve", xticks=DIGITS)
 panel.legend(frameon=False, fontsize="small", loc="lower left", ncols=2)
 panel.set(ylim=(0.0, 1.02), title="Anomalies found")
 panel.spines[["top", "right"]].set_visible(False)
