@@ -3,7 +3,7 @@ Anomalies and clusters: what works on the features, and what does not
 =====================================================================
 
 Features of a kernel can be given to anything that takes numbers. Not everything gains by it. Here
-one digit is kept out of a stream, five times over; which scores find it when it turns up?
+one digit is kept out of a stream, four times over; which scores find it when it turns up?
 """
 
 # %%
@@ -27,7 +27,7 @@ from streamchi2 import ExpChi2PCA, ExpChi2Sampler
 X, y = load_digits(return_X_y=True)
 shares = X / X.sum(axis=1, keepdims=True)
 roots = np.sqrt(shares)
-DIGITS = [0, 2, 4, 6, 8]
+DIGITS = [0, 3, 6, 8]
 CHI2 = {"n_components": 256, "basis": "subspace", "random_state": 0}
 
 
@@ -108,11 +108,10 @@ plt.show()
 features = ExpChi2Sampler(256, basis="subspace", random_state=0).fit_transform(shares)
 for name, rows in {"shares": shares, "roots": roots, "features": features}.items():
     index = [
-        adjusted_rand_score(y, KMeans(10, n_init=3, random_state=seed).fit_predict(rows))
+        adjusted_rand_score(y, KMeans(10, n_init=1, random_state=seed).fit_predict(rows))
         for seed in range(3)
     ]
     print(f"{name:9} {np.mean(index):.3f}")
 
 # %%
-# No gain: the three are alike. A cluster is a mean of rows, and what the kernel adds lies in
-# directions that means smooth away.
+# The three are much alike: for clusters alone the features are not worth their cost.

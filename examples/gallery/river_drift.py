@@ -46,7 +46,7 @@ pipeline = chi2.ExpChi2Sampler(n_components=128, seed=0) | linear_model.SoftmaxR
     optim.SGD(1.0)
 )
 accuracy = metrics.Accuracy()
-for x, y in islice(digits(), 900):
+for x, y in islice(digits(), 500):
     if (guess := pipeline.predict_one(x)) is not None:
         accuracy.update(y, guess)
     pipeline.learn_one(x, y)
@@ -57,7 +57,7 @@ print(f"river's softmax regression on the features: {accuracy}")
 
 fused = chi2.ExpChi2Classifier(n_components=128, seed=0)
 accuracy = metrics.Accuracy()
-for x, y in islice(digits(), 900):
+for x, y in islice(digits(), 500):
     if (guess := fused.predict_one(x)) is not None:
         accuracy.update(y, guess)
     fused.learn_one(x, y)
