@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from streamchi2.errors import NoTargetError
 from streamchi2.feature_map import FeatureMap
+from streamchi2.reading import Reading
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
@@ -44,7 +45,6 @@ from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.statistics.targets import ClassTargets, IndicatorTargets, has_target
-from streamchi2.stream import Reading
 from streamchi2.validation import Floats, positions_of_labels
 
 NumberOfComponents = float | tuple[float | None, ...] | None

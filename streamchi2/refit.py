@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.model import FittedModel, ModelParams, fit
+from streamchi2.reading import Reading
 from streamchi2.solvers.calibration import Calibration
 from streamchi2.state import Float, Int, Kind, Maybe, Object, Saved, require
 from streamchi2.statistics.row_buffer import Boundaries
-from streamchi2.stream import Reading, Stream
+from streamchi2.stream import Stream
 
 _USUAL_INVERSE_TEMPERATURE = 5.0  # until two classes have been seen
 

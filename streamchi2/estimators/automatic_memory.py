@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from streamchi2.memory import HALF_LIVES, MemoryParams
 from streamchi2.model import ModelParams
-from streamchi2.stream import Stream, never_forgotten
+from streamchi2.reading import never_forgotten
+from streamchi2.stream import Stream
 
 
 def is_automatic(half_life: Any) -> bool:

@@ -25,6 +25,7 @@ from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
 from streamchi2.feature_map.feature_map import Projection
 from streamchi2.memory import MemoryParams
 from streamchi2.model import Components, ModelParams, components_of
+from streamchi2.reading import Reading
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
 from streamchi2.runtime.warnings import deferred_warnings
@@ -32,7 +33,7 @@ from streamchi2.solvers.principal import check_n_pca
 from streamchi2.state import Kind, Maybe, Object, Param, Saved, refuse_undeclared, require
 from streamchi2.statistics.feature_statistics import chosen
 from streamchi2.statistics.targets import ClassTargets, NumericTargets
-from streamchi2.stream import Reading, Stream
+from streamchi2.stream import Stream
 from streamchi2.validation import (
     Floats,
     Rows,

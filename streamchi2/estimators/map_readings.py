@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from streamchi2.bases import LandmarkBasis
 from streamchi2.feature_map.adaptive import AdaptiveBlock
+from streamchi2.reading import Reading
 from streamchi2.series import DirectSeries
-from streamchi2.stream import Reading
 
 
 class MapReadings:

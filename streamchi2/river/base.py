@@ -39,6 +39,7 @@ from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
 from streamchi2.feature_map.adaptive import check_planned
 from streamchi2.memory import MemoryParams
 from streamchi2.model import FittedModel, ModelParams, components_of, descriptor_entries
+from streamchi2.reading import Reading
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
 from streamchi2.river.dict_rows import DictReader, frame_rows
@@ -63,7 +64,7 @@ from streamchi2.state import (
 )
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, RowBuffer, as_matrix
 from streamchi2.statistics.targets import ClassTargets, NumericTargets, has_target
-from streamchi2.stream import Reading, Stream
+from streamchi2.stream import Stream
 from streamchi2.validation import Floats, as_choice, as_positive_int, as_seed, as_weights
 
 _FEWEST_BUCKETS = 1024

@@ -200,7 +200,14 @@ def test_a_real_signal_waits_until_its_row_is_learnt(monkeypatch, name, n_calls)
     assert dumped(model) == steady_state(name)
 
 
-FILES = ("river/base.py", "row_buffer.py", "streamchi2/stream.py", "refit.py", "interrupts.py")
+FILES = (
+    "river/base.py",
+    "row_buffer.py",
+    "streamchi2/stream.py",
+    "streamchi2/reading.py",
+    "refit.py",
+    "interrupts.py",
+)
 
 
 class SignalAtLine:

@@ -1,0 +1,230 @@
+"""A stream as it is read: pending rows included, nothing changed, each part worked out once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
+from streamchi2.memory import MemoryLadder, Remembered
+from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.solvers.dual_ridge import GramMatrix
+from streamchi2.statistics.change import Change
+from streamchi2.statistics.class_moments import ClassMoments
+from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
+from streamchi2.statistics.row_buffer import Block
+from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.validation import Floats
+
+if TYPE_CHECKING:
+    from streamchi2.stream import Stream
+
+Result = TypeVar("Result")
+
+
+class PendingFeatures:
+    """Features of pending rows, kept from one reading to the next and until they are learnt.
+
+    Rows are featurised in chunks from the start of their block, as a whole block is, so that the
+    bits are the same whenever it was done.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[FeatureMap | None, int, Floats] = (None, 0, np.empty((0, 0)))
+
+    def of(self, feature_map: FeatureMap, block: Block, n_jobs: int | None) -> Floats:
+        """Return the features of a block, rows or complete chunks of which are known."""
+        known_map, start, known = self._known
+        if start != block.start or not (known_map is feature_map or known_map == feature_map):
+            known = np.empty((0, feature_map.n_components))
+        n_rows = block.stop - block.start
+        n_known = min(known.shape[0], n_rows)
+        if not feature_map.is_rowwise:
+            n_known -= n_known % feature_map.block_rows  # an incomplete chunk may round otherwise
+        if n_known == n_rows:
+            return known[:n_rows]
+        rest = feature_map.transform(block.rows[n_known:], n_jobs=n_jobs)
+        features = rest if n_known == 0 else np.concatenate([known[:n_known], rest])
+        self._known = (feature_map, block.start, features)
+        return features
+
+
+class Reading:
+    """A stream as of one moment, pending rows included, each part worked out once.
+
+    It lives in its own object, so that reading changes nothing in the estimator, and may happen in
+    one thread while another learns.
+
+    Parameters
+    ----------
+    stream : Stream
+        What is read.
+    copy : bool, default=True
+        Whether statistics are copied. Without it the reading is void when the stream goes on.
+    """
+
+    def __init__(self, stream: Stream, *, copy: bool = True) -> None:
+        self._stream = stream
+        self._copy = copy
+        self._lock = threading.RLock()
+        self._results: dict[Hashable, Any] = {}
+        self._capture()
+
+    def _capture(self) -> None:
+        stream = self._stream
+        with stream.lock:
+            self.version = stream.version
+            self.targets = stream.targets
+            self.n_rows = stream.n_rows
+            self._adaptive = stream.feature_map
+            self._pending = stream.buffer.pending
+        self._results.clear()
+
+    def result(self, key: Hashable, work: Callable[[], Result]) -> Result:
+        """Return what ``work`` returns, called once whichever thread asks first."""
+        with self._lock:
+            if key not in self._results:
+                self._results[key] = work()
+            found: Result = self._results[key]
+            return found
+
+    def known_result(self, key: Hashable) -> Any:
+        """Return a result that :meth:`result` has worked out before, or None."""
+        return self._results.get(key)
+
+    @property
+    def inputs(self) -> AdaptiveFeatureMap:
+        """The map with histograms and samples, pending rows included."""
+        return self.result("inputs", self._inputs)
+
+    def _inputs(self) -> AdaptiveFeatureMap:
+        assert self._adaptive is not None
+        if self._pending is None:
+            return self._adaptive
+        adaptive = self._adaptive.copy()
+        adaptive.absorb(self._pending.rows, self._pending.weights)
+        return adaptive
+
+    @property
+    def feature_map(self) -> FeatureMap:
+        """The map in use; before the first rows are complete, planned on the rows there are."""
+        known = None if self._adaptive is None else self._adaptive.feature_map
+        if known is None and self._stream.stepwise:
+            known = self._stream.provisional_map()
+        feature_map = self.inputs.feature_map if known is None else known
+        assert feature_map is not None
+        return feature_map
+
+    @property
+    def map_params(self) -> MapParams:
+        """The parameters of the map."""
+        assert self._adaptive is not None
+        return self._adaptive.params
+
+    @property
+    def has_map(self) -> bool:
+        """Whether rows are featurised by a map."""
+        return self._adaptive is not None
+
+    @property
+    def statistics(self) -> FeatureStatistics:
+        """Statistics of all rows."""
+        return self.result("statistics", self._statistics)
+
+    def _statistics(self) -> FeatureStatistics:
+        stream = self._stream
+        with stream.lock, one_blas_thread:
+            if stream.version != self.version:
+                self._capture()  # another thread has learnt: read what there is now
+            known, pending = stream.statistics, self._pending
+            statistics = known
+            if known is not None and (self._copy or pending is not None):
+                statistics = known.copy()
+            if pending is None:
+                planned = None if self._adaptive is None else self._adaptive.feature_map
+                return statistics or stream.new_statistics(self._stream.n_features, planned)
+            feature_map = self.feature_map if self.has_map else None
+            features = (
+                pending.rows
+                if feature_map is None
+                else stream.pending_cache.of(feature_map, pending, stream.n_jobs)
+            )
+            if statistics is None:
+                statistics = stream.new_statistics(features.shape[1], feature_map)
+            learning(statistics, pending, features, feature_map).finish()
+            return statistics
+
+    def memory(self) -> tuple[MemoryLadder, Remembered] | None:
+        """Return memories of several lengths and moments that forget nothing; None without them.
+
+        Those of a copied reading have learnt the pending rows, and solve every model anew. Others
+        are the stream's own, whose models were solved where they were due.
+        """
+        stream = self._stream
+        with stream.lock:
+            statistics = self.statistics if self._copy else stream.statistics
+            memory, pending = stream.memory, self._pending
+            if memory is None or statistics is None or statistics.labelled is None:
+                return None
+            if self._copy:
+                told = None
+                if pending is not None:
+                    told = told_block(
+                        pending, stream.pending_cache.of(self.feature_map, pending, stream.n_jobs)
+                    )
+                memory = memory.with_pending(told)
+            return memory, never_forgotten(statistics)
+
+    def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64], GramMatrix]:
+        """Return the features of all rows, which must be kept, and their shifted Gram matrix.
+
+        Both are views of a cache that is returned too, good while :attr:`lock` is held.
+        """
+        statistics = self.statistics
+        planned = self._adaptive is None or self._adaptive.feature_map is not None
+        # Under a provisional map all features change with the map.
+        token = None if planned else self.feature_map
+        cache = self._stream.gram_cache
+        with self.lock:
+            return *cache.of([block.features for block in statistics.kept], token), cache
+
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock of the stream."""
+        return self._stream.lock
+
+    def forget_statistics(self) -> None:
+        """Let go of the copied statistics, D x D numbers; they are copied again when needed."""
+        with self._lock:
+            self._results.pop("statistics", None)
+
+
+def learning(
+    statistics: FeatureStatistics,
+    block: Block,
+    features: Floats,
+    feature_map: FeatureMap | None,
+) -> Change:
+    """Return the change that takes a block into statistics of features."""
+    # Components that are known need no rows without targets.
+    observed = feature_map is None or feature_map.projection is None
+    return statistics.absorbing(
+        features, block.rows, block.targets, block.weights, observed=observed
+    )
+
+
+def told_block(block: Block, features: Floats) -> FeatureBlock:
+    """Return a block of rows as its features, targets and weights."""
+    weights = np.ones(features.shape[0]) if block.weights is None else block.weights
+    return FeatureBlock(features, block.targets, weights)
+
+
+def never_forgotten(statistics: FeatureStatistics) -> Remembered:
+    """Return the moments of all rows with targets, which a stream with memories has."""
+    labelled = statistics.labelled
+    assert isinstance(labelled, ClassMoments | TargetMoments)
+    return labelled
