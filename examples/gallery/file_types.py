@@ -5,7 +5,8 @@ File types on your own disk
 Which kind of file is a fragment of 512 bytes, one sector of a disk, from? Real data that
 everybody has: the files of your Python installation. A fragment becomes a histogram of its bytes,
 256 counts, and a model learns them in one pass. Forensics and intrusion detection do this with
-fragments of disks and of network flows.
+fragments of disks and of network flows. With longer fragments, 4096 bytes, a linear model on
+square roots was as good as the kernel.
 """
 
 # %%

@@ -88,8 +88,8 @@ for name, learner in learners.items():
 
 # %%
 # Naive Bayes wins and is much the cheapest: use it if one model of texts is all that you need.
-# Among the kernels the additive one is best, if barely on so few texts. It is for cases where
-# texts are one descriptor among others.
+# The kernels are close to each other on so few texts, and the additive one has the most features
+# here. They are for cases where texts are one descriptor among others.
 
 figure, panel = plt.subplots(figsize=(7, 2.8), layout="constrained")
 bars = panel.barh(list(found), list(found.values()), color=["#999999"] * 2 + ["#0072B2"] * 3)

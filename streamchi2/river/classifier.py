@@ -123,12 +123,12 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
             "basis": "gaussian",
             "n_buckets": 128,
         }
-        yield {"n_components": 40, "basis": "landmarks", "class_weight": "balanced"}
         yield {"n_components": 64, "basis": "additive", "n_pca": 5}
         yield {
             "n_components": 2,
             "basis": "landmarks",
             "landmarks": [{"x": 1.0, 0: 0.5}, {"y": 1.0, 1: 2.0}],
+            "class_weight": "balanced",
         }
         yield {
             "n_components": 48,
