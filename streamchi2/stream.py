@@ -137,7 +137,7 @@ class Stream(Saved):
     def n_rows(self) -> int:
         """Number of rows seen, pending and merged ones included."""
         if self._unfinished is not None:
-            self._finish()
+            self.finish()
         return self.buffer.stop
 
     @property
@@ -242,7 +242,7 @@ class Stream(Saved):
         """
         with one_blas_thread:
             if self._unfinished is not None:
-                self._finish()
+                self.finish()
             adaptive, feature_map, memory = self.feature_map, None, self.memory
             steps: list[Step] = []
             values: dict[str, Any] = {"_provisional": None, "_reading": None}
@@ -279,9 +279,9 @@ class Stream(Saved):
             values |= {"feature_map": adaptive, "memory": memory, "version": self.version + 1}
             # Written down first: what is begun can be finished.
             self._unfinished = Change(self, values, tuple(steps))
-            self._finish()
+            self.finish()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Finish a change of state, or make up for one that failed."""
         with self.lock:
             change = self._unfinished
@@ -543,7 +543,7 @@ class Stream(Saved):
     def copy(self) -> Self:
         """Return an independent stream in the same state."""
         with self.lock:
-            self._finish()
+            self.finish()
             twin = object.__new__(type(self))
             state = {name: vars(self)[name] for name in self.STATE}
             statistics = None if self.statistics is None else self.statistics.copy()
@@ -558,7 +558,7 @@ class Stream(Saved):
 
     def get_state(self) -> dict[str, Any]:
         """Return the fields that are saved."""
-        self._finish()
+        self.finish()
         return {name: vars(self)[name] for name in self.STATE}
 
     @classmethod

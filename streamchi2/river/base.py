@@ -238,6 +238,7 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
             try:
                 stream.learn_pending()
             except BaseException:
+                stream.finish()  # a block that was begun is learnt
                 if stream.buffer.position == pending.position:  # the block was not learnt
                     stream.hold_again(pending)
                 else:
@@ -665,6 +666,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             except BaseException:
                 if before is not None:
                     self._stream = stream = before
+                stream.finish()  # a block that was begun is learnt
                 if stream.buffer.position == pending.position:  # the block was not learnt
                     stream.hold_again(pending)
                 else:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from examples.reliability import faults
+from streamchi2.persistence import dumped, loaded
 from streamchi2.statistics import moments
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.stream import Stream
 
 
 @pytest.mark.parametrize("what", ["out of memory", "SIGALRM"])
@@ -19,6 +21,27 @@ def test_a_fault_in_the_middle_leaves_whole_blocks(name, what):
     assert all(state == "whole" for _, state in counts), counts
     raised = sum(n for (outcome, _), n in counts.items() if outcome != "completed")
     assert raised == counts.total() > 10  # every fault was seen
+
+
+@pytest.mark.parametrize("name", ["river classifier", "river regressor", "classifier"])
+def test_a_fault_between_writing_a_change_down_and_making_it_tears_nothing(monkeypatch, name):
+    make, end = faults.CASES[name]
+    start = faults.started(make)
+    calm, model = loaded(start), loaded(start)
+    faults.learn(calm, faults.BEGIN, faults.END)
+    made, fired = Stream.finish, []
+
+    def failing(self):
+        if self._unfinished is not None and not fired:
+            fired.append(True)
+            raise MemoryError
+        made(self)
+
+    monkeypatch.setattr(Stream, "finish", failing)
+    with pytest.raises(MemoryError):
+        faults.learn(model, faults.BEGIN, end)
+    assert fired
+    assert faults.ending(model, end) == dumped(calm)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
