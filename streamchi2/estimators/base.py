@@ -137,7 +137,8 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
 
     @property
     def _reading(self) -> Reading:
-        check_is_fitted(self)
+        if "_stream" not in vars(self):
+            check_is_fitted(self)  # which asks for tags first, a tenth of the time of a row
         return self._stream.reading()
 
     def merge(self, other: Self) -> Self:

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.base import MapEstimator
 from streamchi2.estimators.documented import documented
@@ -127,9 +126,9 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
         -------
         ndarray, shape (n, n_components)
         """
-        check_is_fitted(self)
+        reading = self._reading
         rows = as_estimator_rows(self, X, reset=False)
-        return self._reading.feature_map.transform(rows, n_jobs=self.n_jobs)
+        return reading.feature_map.transform(rows, n_jobs=self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:
