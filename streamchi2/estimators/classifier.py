@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -180,7 +179,9 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
             as_choice(self.calibrate, ("quantile",), name="calibrate")
         class_weight = as_class_weight(self.class_weight)
         params = super()._model_params()
-        return replace(params, calibrate=self.calibrate, class_weight=class_weight)
+        return ModelParams(
+            params.n_pca, params.penalty, calibrate=self.calibrate, class_weight=class_weight
+        )
 
     @property
     def classes_(self) -> NDArray[Any]:

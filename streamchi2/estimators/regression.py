@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
     def _model_params(self) -> ModelParams:
         grouped = self.descriptors is not None
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
-        return replace(super()._model_params(), penalty=penalty)
+        return ModelParams(self._n_pca(), penalty)
 
     def _memory_params(self) -> MemoryParams | None:
         return memory_params(self.half_life, self._model_params())
