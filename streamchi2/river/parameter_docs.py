@@ -67,7 +67,7 @@ LEARNER = {
             Watches the errors of the model, row by row, each made before the row was learnt.
             "adwin" gives the alarms of river's ADWIN with its usual parameters, and is the only
             one that :func:`streamchi2.save` can write. None watches nothing. Together with
-            ``half_life="auto"`` it helps where changes are abrupt, and costs where they are not.
+            ``half_life="auto"`` it helps where changes are abrupt, and hardly elsewhere.
         drift_memory : float
             Factor by which everything learnt before is multiplied when the detector has found a
             change, above 0 and at most 1; 1 forgets nothing. It acts from the next solution on, and
