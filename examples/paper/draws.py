@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import many_classes  # noqa: F401  (here because it is beside data_sets)
 from data_sets import FOLDER, load
 
 SETS = {

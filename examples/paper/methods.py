@@ -1,17 +1,12 @@
-"""The methods of the paper's tables, from the bricks of the library and of scikit-learn."""
+"""Features and learners where rows outnumber features, for Figure 2 and the claims."""
 
 import numpy as np
-from scipy.special import gammaincc
-from sklearn.kernel_approximation import Nystroem, SkewedChi2Sampler
-from sklearn.svm import SVC
 
 from streamchi2 import LogHistogram, StreamingPCA, StreamingRidgeClassifier
 from streamchi2.bases import GaussianBasis
 from streamchi2.feature_map import MapBlock
 from streamchi2.plots.convergence import SERIES
 from streamchi2.series.transport import RotatedSeries
-
-SKEWS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
 
 def fitted_series(name, rows, n_terms):
@@ -42,35 +37,6 @@ def ridge_accuracy(features, draw):
     return model.score(test, draw.test_labels)
 
 
-def nystroem(draw, size, *, beta, seed):
-    """Return scikit-learn's Nyström features; its gamma is half of our beta."""
-    method = Nystroem("chi2", gamma=beta / 2, n_components=size, random_state=seed)
-    return method.fit_transform(draw.train), method.transform(draw.test)
-
-
-def skewed(draw, size, *, skewedness, seed):
-    """Return scikit-learn's features of the skewed chi2 kernel."""
-    method = SkewedChi2Sampler(skewedness=skewedness, n_components=size, random_state=seed)
-    return method.fit_transform(draw.train), method.transform(draw.test)
-
-
-def best_skewedness(draw, size, *, seed):
-    """Choose the skewedness on the last fifth of the training rows."""
-    cut = len(draw.labels) * 4 // 5
-    inner = type(draw)(draw.train[:cut], draw.labels[:cut], draw.train[cut:], draw.labels[cut:])
-    return max(
-        SKEWS,
-        key=lambda c: ridge_accuracy(skewed(inner, size, skewedness=c, seed=seed), inner),
-    )
-
-
-def kernels(within, between, *, beta, dof=2.0):
-    """Turn chi2 distances into kernels: exp(-beta chi2) with two degrees of freedom."""
-    if dof == 2.0:
-        return np.exp(-beta * within), np.exp(-beta * between)
-    return gammaincc(dof / 2, beta * within), gammaincc(dof / 2, beta * between)
-
-
 def one_hot(labels):
     """Return the classes, targets less their mean, and that mean."""
     classes, codes = np.unique(labels, return_inverse=True)
@@ -98,9 +64,3 @@ def kernel_ridge_accuracy(within, between, draw, penalty=None):
     # Not Cholesky: a series of few terms may give a matrix that is not quite a kernel.
     scores = between @ np.linalg.solve(raised, targets) + mean
     return float(np.mean(classes[scores.argmax(axis=1)] == draw.test_labels))
-
-
-def svm_accuracy(within, between, draw):
-    """Return the accuracy of a support vector machine with the paper's C = 50."""
-    model = SVC(C=50.0, kernel="precomputed").fit(within, draw.labels)
-    return model.score(between, draw.test_labels)

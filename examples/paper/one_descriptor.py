@@ -1,108 +1,144 @@
-"""Accuracy against the number of features on one descriptor: the code of Tables 1 and 2."""
+"""Accuracy against the number of features on one descriptor: the parts of Tables 1 and 2."""
 
-from draws import draw, name_of
-from methods import (
-    best_skewedness,
-    fitted_series,
-    kernel_ridge_accuracy,
-    kernels,
-    nystroem,
-    principal,
-    random_features,
-    ridge_accuracy,
-    skewed,
-    svm_accuracy,
-)
-from results import ANY, Results, bar
+import time
 
-from streamchi2 import ExpChi2Classifier, chi2_distance
-from streamchi2.bases import OrthogonalBasis
+import numpy as np
+from cells import CellFile
+from experiment import N_TERMS, NONE, OF_THE_PAPER, SERIES_OF, Experiment, Sizes
+from gram import PanelSum, gram_of, held_out_errors, one_hot, principal
+from results import arguments
+from scipy.special import erfc
+from sklearn.kernel_approximation import SkewedChi2Sampler
 
-SERIES_OF = {"Chebyshev": "Chebyshev", "VZ": "VZ", "Direct": "direct, greedy"}
-N_TERMS = 5  # as in the paper
+PARTS = ("series", "others", "wide", "beta", "terms", "pca", "dof")
+SKEWS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
 
-def run(what, name, title, given):
-    """Fill one table of the paper, and the rows beyond it."""
-    n_train, n_test, n_seeds = (600, 600, 3) if given.quick else (2000, 1500, 10)
-    sizes, n_seeds = (100, 200) if given.quick else (200, 400, 700), given.seeds or n_seeds
-    results = Results(name, f"{title} ({name_of(what)})", sizes)
-    for seed in bar(range(n_seeds), name):
-        rows = draw(what, n_train, n_test, seed)
-        within, between = chi2_distance(rows.train), chi2_distance(rows.test, rows.train)
-        beta = 1.0 / within.mean()
-        without_features(results, rows)
-        skewedness = best_skewedness(rows, sizes[0], seed=seed)
-        for size in sizes:
-            features = skewed(rows, size, skewedness=skewedness, seed=seed)
-            results.add("Chi2-Skewed", size, ridge_accuracy(features, rows))
-            of_the_paper(results, rows, size, beta, seed)
-            beyond_the_paper(results, rows, size, beta, seed)
-        exact(results, rows, within, between, beta)
-        results.save_numbers(given.out)  # a long run that is stopped keeps what it has
-    results.save(
-        given.out,
-        f"{len(rows.labels)} training and {len(rows.test_labels)} test rows, drawn afresh for each "
-        f"of {n_seeds} seeds; all methods see the same rows and seeds. Ridge regression with its "
-        "penalty from the training rows (generalised cross-validation; exact kernels: leave-one-"
-        f"out), {N_TERMS} terms, beta one over the mean distance. Mean ± standard deviation in per "
-        "cent; bold: the best, and all that a paired t-test over seeds (5 %) cannot tell from it.",
-    )
+def run_parts(one, parts):
+    """Run parts of the table on one draw of rows; together they share Gram matrices."""
+    if "series" in parts:
+        exact(one)
+    if {"series", "wide", "pca"} & set(parts):
+        random_features(one, {"series", "wide", "pca"} & set(parts))
+    if "others" in parts:
+        others(one)
+        skewed(one)
+    if "beta" in parts:
+        exact(one, beta="1.5")
+        random_features(one, {"series"}, beta="1.5")
+    if "terms" in parts:
+        fewer_terms(one)
+    if "dof" in parts:
+        one_degree_of_freedom(one)
 
 
-def without_features(results, rows):
-    """Add the rows of the table that have no random features."""
-    roots = rows._replace(train=rows.train**0.5, test=rows.test**0.5)
-    series = fitted_series("direct, refined", rows.train, 3)
-    coordinates = series.transform(rows.train), series.transform(rows.test)
-    results.add("Linear", ANY, ridge_accuracy((rows.train, rows.test), rows))
-    results.add("Linear on square roots", ANY, ridge_accuracy((roots.train, roots.test), rows))
-    results.add("Chi2 (series alone, 3 terms)", ANY, ridge_accuracy(coordinates, rows))
+def exact(one, beta="auto"):
+    """Measure the exact kernel, and Nyström's features of it."""
+    one.one("Exact exp-chi2", lambda: one.exact(beta), beta=beta)
+    for size in one.sizes.features:
+        if size < one.n_train:
+            make = lambda size=size: one.nystroem(size, beta)  # noqa: E731
+            one.one("Nyström", make, size, NONE, beta)
 
 
-def of_the_paper(results, rows, size, beta, seed):
-    """Add Chebyshev, VZ and Direct, plain and with PCA, and Nyström."""
-    for name, series_name in SERIES_OF.items():
-        series = fitted_series(series_name, rows.train, N_TERMS)
-        plain = random_features(series, rows, size, beta=beta, seed=seed)
-        results.add(name, size, ridge_accuracy(plain, rows))
-        wide = random_features(series, rows, 3 * size, beta=beta, seed=seed)
-        inside = principal(*wide, size)
-        results.add(f"PCA-{name}", size, ridge_accuracy(inside, rows))
-        if name == "Direct":
-            inside = principal(*wide, size, of_all_rows=False)
-            results.add("PCA-training-Direct", size, ridge_accuracy(inside, rows))
-    features = nystroem(rows, size, beta=beta, seed=seed)
-    results.add("Nyström", size, ridge_accuracy(features, rows))
+def random_features(one, parts, beta="auto"):
+    """Measure random features of each series: D of them, 3D ("wide"), PCA from 3D to D ("pca")."""
+    for name in SERIES_OF:
+        wanted = {}  # number of features -> cells
+
+        def want(n_features, method, size, wanted=wanted):
+            if one.lacks(method, size, beta=beta):
+                wanted.setdefault(n_features, []).append((method, size))
+
+        for size in one.sizes.features:
+            if "series" in parts:
+                want(size, name, size)
+            if "wide" in parts and name in OF_THE_PAPER:
+                want(3 * size, f"{name}, 3D features", size)
+            # There are n - 1 components at most: beyond, PCA leaves nothing out.
+            if "pca" in parts and name in OF_THE_PAPER and size < one.n_train - 1:
+                want(3 * size, f"PCA-training-{name}", size)
+        measure_on_the_way(one, name, wanted, N_TERMS, beta)
 
 
-def beyond_the_paper(results, rows, size, beta, seed):
-    """Add refined landmarks, orthogonal frequencies, one degree of freedom, and two more bases."""
-    words = {"beta": beta, "seed": seed}
-    series = fitted_series("direct, refined", rows.train, N_TERMS)
-    plain = random_features(series, rows, size, **words)
-    results.add("Direct, refined k", size, ridge_accuracy(plain, rows))
-    orthogonal = random_features(series, rows, size, basis=OrthogonalBasis, **words)
-    results.add("Direct, refined, orthogonal", size, ridge_accuracy(orthogonal, rows))
-    one = random_features(series, rows, size, basis=OrthogonalBasis, dof=1.0, **words)
-    results.add("Direct, refined, orthogonal, 1 dof", size, ridge_accuracy(one, rows))
-    wide = random_features(series, rows, 3 * size, basis=OrthogonalBasis, **words)
-    results.add(
-        "PCA-Direct, refined, orthogonal", size, ridge_accuracy(principal(*wide, size), rows)
-    )
-    for name, basis in {
-        "Subspace (frequencies where rows vary)": "subspace",
-        "Landmarks (Nyström by the series)": "landmarks",
-    }.items():
-        model = ExpChi2Classifier(size, basis=basis, beta=beta, random_state=seed)
-        accuracy = model.fit(rows.train, rows.labels).score(rows.test, rows.test_labels)
-        results.add(name, size, accuracy)
+def measure_on_the_way(one, name, wanted, terms, beta="auto"):
+    """Measure on the way to more features; wanted: their number -> cells (method, size)."""
+    since = time.perf_counter()
+    for n_features, gram in one.random_features(name, tuple(wanted), terms, beta):
+        for method, size in wanted[n_features]:
+            inside = principal(gram, size) if method.startswith("PCA") else gram
+            one.measure(inside, method, size, terms, beta, since=since)
+            since = time.perf_counter()
 
 
-def exact(results, rows, within, between, beta):
-    """Add the exact kernels, which cost a matrix of all pairs."""
-    two = kernels(within, between, beta=beta)
-    results.add("Exact exp-chi2, kernel ridge", ANY, kernel_ridge_accuracy(*two, rows))
-    results.add("Exact exp-chi2, SVM with C = 50", ANY, svm_accuracy(*two, rows))
-    one = kernels(within, between, beta=beta, dof=1.0)
-    results.add("Exact, 1 dof, kernel ridge", ANY, kernel_ridge_accuracy(*one, rows))
+def fewer_terms(one):
+    """Measure the largest number of features with fewer terms of the series."""
+    size = one.sizes.features[-1]
+    for terms in range(1, N_TERMS):
+        for name in SERIES_OF:
+            # VZ has an odd number of terms.
+            if (name != "VZ" or terms % 2) and one.lacks(name, size, terms):
+                measure_on_the_way(one, name, {size: [(name, size)]}, terms)
+
+
+def others(one):
+    """Measure methods without random features, and bases beyond the paper's."""
+    one.one("Linear", lambda: gram_of(one.rows, one.n_train))
+    one.one("Linear on square roots", lambda: gram_of(np.sqrt(one.rows), one.n_train))
+    one.one("Chi2 (additive kernel)", one.additive)
+    for size in one.sizes.features:
+        makes = {
+            ("Direct, orthogonal", N_TERMS): lambda size=size: one.orthogonal(size),
+            ("Direct, subspace", "auto"): lambda size=size: one.sampled("subspace", size),
+        }
+        if size < one.n_train:
+            name = "Landmarks (Nyström by the series)"
+            makes[name, "auto"] = lambda size=size: one.sampled("landmarks", size)
+        for (name, terms), make in makes.items():
+            one.one(name, make, size, terms, "auto")
+
+
+def one_degree_of_freedom(one):
+    """Measure the kernel with one degree of freedom, exact and by random features."""
+    one.one("Exact, 1 degree of freedom",
+            lambda: one.kernel(erfc(np.sqrt(one.beta() * one.distances))), beta="auto")  # fmt: skip
+    size = one.sizes.features[-1]
+    one.one("Direct, orthogonal, 1 degree of freedom",
+            lambda: one.orthogonal(size, dof=1.0), size, N_TERMS, "auto")  # fmt: skip
+
+
+def skewed(one):
+    """Measure Chi2-Skewed, its skewedness chosen on half of the training rows with one panel."""
+    wanted = [s for s in one.sizes.features if one.lacks("Chi2-Skewed", s, NONE, NONE)]
+    if not wanted:
+        return
+    since, half = time.perf_counter(), one.n_train // 2
+    targets = one_hot(one.draw.labels)[1][:half]
+
+    def features(skewedness, rows, place=0):
+        sampler = SkewedChi2Sampler(
+            skewedness=skewedness, n_components=one.panel, random_state=1000 * one.seed + place
+        )
+        return sampler.fit_transform(rows).astype(np.float32)
+
+    def error(skewedness):
+        within = gram_of(features(skewedness, one.rows[:half]), half).within
+        return min(held_out_errors(within, targets).values())
+
+    skewedness = min(SKEWS, key=error)
+    panels = PanelSum(len(one.rows), one.n_train)
+    for place in range(max(wanted) // one.panel):
+        panels.add(features(skewedness, one.rows, place))
+        size = one.panel * panels.n_panels
+        if size in wanted:
+            one.measure(panels.gram(), "Chi2-Skewed", size, NONE, NONE, since=since)
+            since = time.perf_counter()
+
+
+def main(documentation, name, sets):
+    """Run a table: seed by seed, set by set, part by part."""
+    given = arguments(documentation, parts=PARTS, sets=sets)
+    sizes, cells = Sizes(given.quick), CellFile(given.out / f"{name}.csv")
+    for seed in range(given.first_seed, given.seeds or (2 if given.quick else 10)):
+        for what in given.sets:
+            run_parts(Experiment(cells, what, seed, sizes), given.parts)

@@ -12,12 +12,17 @@ from scipy.stats import ttest_rel
 ANY = "any"  # the size of a method that has none
 
 
-def arguments(documentation):
-    """Read the words that every script here understands."""
+def arguments(documentation, parts=(), sets=()):
+    """Read the words that every script here understands, and parts and sets where there are any."""
     parser = argparse.ArgumentParser(description=documentation.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rows and seeds: two minutes")
     parser.add_argument("--out", type=Path, default=Path("paper_results"), help="where to write")
     parser.add_argument("--seeds", type=int, default=None, help="number of seeds")
+    if sets:
+        parser.add_argument("--first-seed", type=int, default=0, help="the first of the seeds")
+        for name, choices in (("parts", parts), ("sets", sets)):
+            words = {"nargs": "+", "choices": choices, "default": choices, "metavar": "NAME"}
+            parser.add_argument(f"--{name}", help=f"some of: {', '.join(choices)}", **words)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     return given

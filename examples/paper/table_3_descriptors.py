@@ -1,136 +1,102 @@
 """Table 3: several descriptors of the same images, learnt together.
 
-python examples/paper/table_3_descriptors.py [--quick] [--out FOLDER]
+python examples/paper/table_3_descriptors.py [--quick] [--out FOLDER] [--parts NAME ...]
 
 Features of each descriptor stand side by side, so the kernel is the sum of the three; principal
-components are taken of each descriptor by itself, as in the paper's Algorithm 5.
+components are taken of each descriptor by itself, as in the paper's Algorithm 5. Each descriptor
+has as many features as the smallest column of Tables 1 and 2.
 """
 
+import time
+
 import numpy as np
-from draws import draw, name_of
-from methods import (
-    fitted_series,
-    kernel_ridge_accuracy,
-    nystroem,
-    principal,
-    random_features,
-    ridge_accuracy,
-)
-from results import ANY, Results, arguments, bar
+from cells import CellFile
+from experiment import N_TERMS, NONE, OF_THE_PAPER, Experiment, Sizes
+from gram import Gram, gram_of, principal
+from results import arguments
 
-from streamchi2 import ExpChi2Classifier, chi2_distance
-from streamchi2.bases import OrthogonalBasis
-
-SETS = ("three hog", "three colour", "three bow")
-SERIES_OF = {"Chebyshev": "Chebyshev", "VZ": "VZ", "Direct": "direct, greedy"}
-N_TERMS = 5
+DESCRIPTORS = ("three hog", "three colour", "three bow")
+PARTS = ("series", "others", "pca")
 
 
-def side_by_side(parts):
-    """Join (training, test) features of the descriptors."""
-    return tuple(np.hstack(one) for one in zip(*parts, strict=True))
+class Joint(Experiment):
+    """Several descriptors of one draw of rows; cells are those of all of them together."""
 
+    def __init__(self, cells, seed, sizes):
+        super().__init__(cells, DESCRIPTORS[0], seed, sizes)
+        self.each = [Experiment(cells, what, seed, sizes) for what in DESCRIPTORS]
+        self.size = sizes.features[0]
 
-def one_seed(results, draws, size, seed):
-    """Add every method on one draw of rows."""
-    rows = draws[0]
-    within = [chi2_distance(one.train) for one in draws]
-    between = [chi2_distance(one.test, one.train) for one in draws]
-    betas = [1.0 / distances.mean() for distances in within]
-    linear(results, draws)
-    for name, series_name in SERIES_OF.items():
-        parts = [
-            features_of(series_name, one, size, beta, seed)
-            for one, beta in zip(draws, betas, strict=True)
-        ]
-        results.add(name, size, ridge_accuracy(side_by_side(parts), rows))
-        wide = [
-            features_of(series_name, one, 3 * size, beta, seed)
-            for one, beta in zip(draws, betas, strict=True)
-        ]
-        inside = [principal(*one, size) for one in wide]
-        results.add(f"PCA-{name}", size, ridge_accuracy(side_by_side(inside), rows))
-        if name != "VZ":
-            inside = [principal(*one, size, of_all_rows=False) for one in wide]
-            results.add(f"PCA-training-{name}", size, ridge_accuracy(side_by_side(inside), rows))
-    parts = [
-        nystroem(one, size, beta=beta, seed=seed) for one, beta in zip(draws, betas, strict=True)
-    ]
-    results.add("Nyström", size, ridge_accuracy(side_by_side(parts), rows))
-    beyond(results, draws, size, betas, seed)
-    in_one_estimator(results, draws, size, seed)
-    exact(results, rows, within, between, betas)
+    def cell(self, *words):
+        """Return the cell, its data named without the descriptor."""
+        found = super().cell(*words)
+        return found._replace(data=found.data.split()[0].strip(","))
 
+    def summed(self, make):
+        """Return the sum of the Gram matrices of the descriptors."""
+        within, between = zip(*(make(one) for one in self.each), strict=True)
+        return Gram(np.sum(within, axis=0), np.sum(between, axis=0))
 
-def features_of(series_name, one, size, beta, seed, **words):
-    """Return random features of one descriptor."""
-    series = fitted_series(series_name, one.train, N_TERMS)
-    return random_features(series, one, size, beta=beta, seed=seed, **words)
+    def series(self, *, pca):
+        """Random features of each series: D of them, 3D, and PCA from 3D to D."""
+        for name in OF_THE_PAPER:
+            labels = {
+                name: self.size,
+                f"{name}, 3D features": 3 * self.size,
+                f"PCA-training-{name}": 3 * self.size,
+            }
+            labels = {
+                method: n
+                for method, n in labels.items()
+                if method.startswith("PCA") == pca and self.lacks(method, self.size)
+            }
+            if not labels:
+                continue
+            began, stops = time.perf_counter(), tuple(set(labels.values()))
+            grams = [dict(one.random_features(name, stops)) for one in self.each]
+            for method, n_features in labels.items():
+                parts = [gram[n_features] for gram in grams]
+                if pca:
+                    parts = [principal(gram, self.size) for gram in parts]
+                gram = Gram(*(np.sum(both, axis=0) for both in zip(*parts, strict=True)))
+                self.measure(gram, method, self.size, since=began)
+                began = time.perf_counter()
 
+    def others(self):
+        """Linear models, Nyström, bases beyond the paper's, and the exact kernels."""
+        rows = np.hstack([one.rows for one in self.each])
+        self.one("Linear", lambda: gram_of(rows, self.n_train))
+        self.one("Linear on square roots", lambda: gram_of(np.sqrt(rows), self.n_train))
+        self.one("Chi2 (additive kernel)", lambda: self.summed(Experiment.additive))
+        for (name, terms), make in {
+            ("Nyström", NONE): lambda one: one.nystroem(self.size),
+            ("Direct, orthogonal", N_TERMS): lambda one: one.orthogonal(self.size),
+            ("Direct, subspace", "auto"): lambda one: one.sampled("subspace", self.size),
+            ("Landmarks (Nyström by the series)", "auto"): lambda one: one.sampled(
+                "landmarks", self.size
+            ),
+        }.items():
+            self.one(name, lambda make=make: self.summed(make), self.size, terms, "auto")
+        self.one("Exact, sum of kernels", lambda: self.summed(Experiment.exact), beta="auto")
+        self.one("Exact, product of kernels", self.product, beta="auto")
 
-def linear(results, draws):
-    """Add linear models on the rows, on their roots, and on the series alone."""
-    rows = draws[0]
-    plain = side_by_side([(one.train, one.test) for one in draws])
-    results.add("Linear", ANY, ridge_accuracy(plain, rows))
-    results.add(
-        "Linear on square roots", ANY, ridge_accuracy([np.sqrt(one) for one in plain], rows)
-    )
-
-
-def beyond(results, draws, size, betas, seed):
-    """Add refined landmarks and orthogonal frequencies, together and for each descriptor."""
-    rows, parts = draws[0], []
-    for what, one, beta in zip(SETS, draws, betas, strict=True):
-        parts.append(features_of("direct, refined", one, size, beta, seed, basis=OrthogonalBasis))
-        name = f"{what.removeprefix('three ')} alone: Direct, refined, orthogonal"
-        results.add(name, size, ridge_accuracy(parts[-1], rows))
-    results.add("Direct, refined, orthogonal", size, ridge_accuracy(side_by_side(parts), rows))
-
-
-def in_one_estimator(results, draws, size, seed):
-    """Add what one line of a user gives: the descriptors side by side in X, in one classifier."""
-    rows, stops = draws[0], np.cumsum([one.train.shape[1] for one in draws])
-    columns = {
-        what: slice(int(stop) - one.train.shape[1], int(stop))
-        for what, one, stop in zip(SETS, draws, stops, strict=True)
-    }
-    train, test = side_by_side([(one.train, one.test) for one in draws])
-    for name, words in {
-        "descriptors=": {},
-        "descriptors=, landmarks": {"basis": "landmarks"},
-        "descriptors=, landmarks, group lasso": {"basis": "landmarks", "penalty": "group_lasso"},
-    }.items():
-        model = ExpChi2Classifier(3 * size, descriptors=columns, random_state=seed, **words)
-        accuracy = model.fit(train, rows.labels).score(test, rows.test_labels)
-        results.add(name, size, accuracy)
-
-
-def exact(results, rows, within, between, betas):
-    """Add kernel ridge on the mean of the exact kernels, and on their product."""
-    scaled = [(b * w, b * a) for b, w, a in zip(betas, within, between, strict=True)]
-    mean = [sum(np.exp(-one) for one in part) / len(part) for part in zip(*scaled, strict=True)]
-    results.add("Exact, mean of kernels, ridge", ANY, kernel_ridge_accuracy(*mean, rows))
-    # A third of each distance, so that the product is as wide as each of the kernels.
-    product = [np.exp(-sum(part) / len(part)) for part in zip(*scaled, strict=True)]
-    results.add("Exact, product of kernels, ridge", ANY, kernel_ridge_accuracy(*product, rows))
+    def product(self):
+        """Return the product of the kernels, a third of each distance: as wide as each of them."""
+        scaled = sum(one.distances / one.mean_distance for one in self.each)
+        return self.kernel(np.exp(-scaled / len(self.each)))
 
 
 def main():
-    given = arguments(__doc__)
-    n_train, n_test, size = (400, 400, 100) if given.quick else (2000, 1500, 400)
-    n_seeds = given.seeds or (2 if given.quick else 5)
-    title = f"Table 3: three descriptors ({name_of(SETS[0]).split()[0].strip(',')})"
-    results = Results("table_3_descriptors", title, [size], "features a descriptor")
-    for seed in bar(range(n_seeds), results.name):
-        one_seed(results, [draw(what, n_train, n_test, seed) for what in SETS], size, seed)
-        results.save_numbers(given.out)
-    results.save(
-        given.out,
-        f"{n_train} training and {n_test} test rows, {n_seeds} seeds, {N_TERMS} terms, ridge "
-        "regression, beta one over the mean distance of each descriptor. Mean ± standard deviation "
-        "in per cent; bold: the best, and all that a paired t-test (5 %) cannot tell from it.",
-    )
+    given = arguments(__doc__, parts=PARTS, sets=("all",))
+    cells, sizes = CellFile(given.out / "table_3_descriptors.csv"), Sizes(given.quick)
+    for seed in range(given.first_seed, given.seeds or (2 if given.quick else 5)):
+        joint = Joint(cells, seed, sizes)
+        if "series" in given.parts:
+            joint.series(pca=False)
+        if "others" in given.parts:
+            joint.others()
+        if "pca" in given.parts:
+            joint.series(pca=True)
 
 
 if __name__ == "__main__":
