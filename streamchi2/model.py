@@ -163,7 +163,7 @@ class FittedModel(SavedValue):
     STATE: ClassVar[dict[str, Kind]] = {
         "linear": Object((LinearModel,)),
         "classes": Maybe(Labels()),
-        "calibration": Maybe(Object((Calibration,))),
+        "calibration": Maybe(Object((Calibration, LabelCalibration))),
         "scales": Maybe(Array()),
     }
 
@@ -186,6 +186,12 @@ class FittedModel(SavedValue):
         """What makes probabilities of the scores of classes, worked out when first asked for."""
         found = self._calibrated()
         return found if isinstance(found, Calibration) else None
+
+    @property
+    def label_calibration(self) -> LabelCalibration | None:
+        """The same for labels of which a row may have several."""
+        found = self._calibrated()
+        return found if isinstance(found, LabelCalibration) else None
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of classes, or of labels, for scores already shifted."""
@@ -237,6 +243,12 @@ class FittedModel(SavedValue):
         require((self.classes is None) == (self.calibration is None), "labels are calibrated")
         if self.calibration is not None:
             require(self.calibration.shifts.size == n_outputs, "shifts must be one an output")
+        if self.label_calibration is not None:
+            require(len(self.label_calibration.labels) == n_outputs, "one temperature an output")
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the declared fields."""
+        return {**super().get_state(), "calibration": self._calibrated()}
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what predictions remember: reading a model must not change its pickle.

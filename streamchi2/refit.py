@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from streamchi2.model import FittedModel, ModelParams, fit
 from streamchi2.reading import Reading
-from streamchi2.solvers.calibration import Calibration
+from streamchi2.solvers.calibration import (
+    USUAL_INVERSE_TEMPERATURE,
+    Calibration,
+    LabelCalibration,
+)
 from streamchi2.state import Float, Int, Kind, Maybe, Object, Saved, require
 from streamchi2.statistics.row_buffer import Boundaries
+from streamchi2.statistics.targets import IndicatorTargets
 from streamchi2.stream import Stream
-
-_USUAL_INVERSE_TEMPERATURE = 5.0  # until two classes have been seen
 
 
 class RefitSchedule(Saved):
@@ -48,7 +51,7 @@ class RefitSchedule(Saved):
     def __init__(self, longest: int = 1024) -> None:
         self.longest = longest
         self.alpha: float | None = None  # that a criterion has chosen
-        self.inverse_temperature = _USUAL_INVERSE_TEMPERATURE
+        self.inverse_temperature = USUAL_INVERSE_TEMPERATURE
         self.uniform_share = 0.0
         self.tuned_on = 0  # rows with targets, when penalty and temperature were last chosen
         self.fitted_at = 0
@@ -86,9 +89,13 @@ class RefitSchedule(Saved):
                 shifts = calibration.shifts
         elif self.model is not None and self.model.calibration is not None:
             shifts = self.model.calibration.shifts
-        calibrated = None
+        calibrated: Calibration | LabelCalibration | None = None
         if model.classes is not None:
             calibrated = _calibration(shifts, model.classes.size, *softmax)
+        elif isinstance(reading.targets, IndicatorTargets):
+            known = model if due or self.model is None else self.model
+            assert known.label_calibration is not None
+            calibrated = known.label_calibration.for_labels(model.linear.intercept.size)
         # All that may fail is done: what follows is assignments.
         self.inverse_temperature, self.uniform_share = softmax
         self.alpha = model.linear.alpha if chosen else None

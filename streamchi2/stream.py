@@ -225,6 +225,26 @@ class Stream(Saved):
             self._changed()
         return self
 
+    def set_targets(self, targets: ClassTargets | NumericTargets | None) -> None:
+        """Replace what is known of the targets; where names came or went, rows get their columns.
+
+        A label that is new has been absent from all rows so far.
+        """
+        before = self.targets
+        if targets is before or targets == before:
+            return
+        values: dict[str, Any] = {"targets": targets}
+        steps: tuple[Step, ...] = ()
+        with self.lock:
+            self.finish()
+            if isinstance(targets, NumericTargets) and isinstance(before, NumericTargets):
+                values["buffer"] = self.buffer.aligned(before, targets)
+                values |= {"version": self.version + 1, "_reading": None}
+                if self.statistics is not None:
+                    steps = (self.statistics.aligning(before, targets),)
+            self._unfinished = Change(self, values, steps)
+            self.finish()
+
     def append_block(self, block: Block) -> None:
         """Add rows that complete no block."""
         self.buffer.hold(block)
@@ -460,6 +480,8 @@ class Stream(Saved):
         self._check_columns(shard)
         provenance = self.provenance.merged(shard.provenance)
         targets = self._merged_targets(shard)
+        for side in (self, shard):
+            side.set_targets(targets)
         merged_map = self._merged_map(shard)
         if shard.n_rows == 0:
             self.feature_map = merged_map
@@ -515,7 +537,10 @@ class Stream(Saved):
             if self.targets is not shard.targets:
                 raise StateMismatchError("streams must both have targets to merge, or none")
             return None
-        return self.targets.merged(shard.targets)
+        merged = self.targets.merged(shard.targets)
+        if self.buffer.position == 0 and isinstance(shard.targets, NumericTargets):
+            return shard.targets.merged(self.targets)  # what has been learnt keeps its columns
+        return merged
 
     def _check_columns(self, shard: Self) -> None:
         if self.n_features != shard.n_features:

@@ -27,6 +27,15 @@ ROWS[::7, 1] = 0.0
 CODES = np.random.default_rng(1).integers(0, 3, N_ROWS)
 WORDS = np.array(["ham", "spam", "eggs"])[CODES]
 NUMBERS = np.sin(6 * ROWS[:, 0]) + ROWS[:, 1]
+# Labels that rows have, by name; "late" and 7 come while rows are kept, and when they are moments.
+SEVERAL = [
+    {
+        "ham": code == 0,
+        **({"late": code == 1} if place > 40 else {}),
+        **({7: 1} if place > 200 else {}),
+    }
+    for place, code in enumerate(CODES.tolist())
+]
 WEIGHTS = np.random.default_rng(2).uniform(0.5, 2.0, N_ROWS)
 for shared in (ROWS, CODES, WORDS, NUMBERS, WEIGHTS):
     shared.flags.writeable = False
@@ -172,6 +181,14 @@ ESTIMATORS = {
         lambda: river.ExpChi2Regressor(16, alpha=0.1, basis="gaussian", seed=0),
         NUMBERS,
     ),
+    "river classifier of several labels": (
+        lambda: river.ExpChi2MultiLabelClassifier(24, seed=0, basis="orthogonal"),
+        SEVERAL,
+    ),
+    "river regressor of two": (
+        lambda: river.ExpChi2MultiTargetRegressor(80, half_life=99.0, seed=0, basis="orthogonal"),
+        [{"up": number, 2: -number} for number in NUMBERS.tolist()],
+    ),
 }
 
 # Rows after which an example is kept as a file: river's models pass through more forms, from
@@ -194,7 +211,9 @@ def _learn_one_by_one(estimator, targets, start, stop, weighted):
         if targets is None:
             estimator.learn_one(row)
         else:
-            estimator.learn_one(row, targets[place].item(), WEIGHTS[place] if weighted else 1.0)
+            target = targets[place]
+            target = target if isinstance(target, dict) else target.item()
+            estimator.learn_one(row, target, WEIGHTS[place] if weighted else 1.0)
     return estimator
 
 
@@ -229,9 +248,13 @@ def answers(estimator, rows=ROWS[:20]):
     for name in ("transform_one", "predict_proba_one"):
         if hasattr(estimator, name):
             read = getattr(estimator, name)
-            return np.array([list(read(row).values()) for row in named(rows)])
+            found = [list(read(row).values()) for row in named(rows)]
+            several = isinstance(found[0][0], dict)  # for each label the probability of True
+            return np.array([[p[True] for p in row] for row in found] if several else found)
     if hasattr(estimator, "predict_one"):
-        return np.array([estimator.predict_one(row) for row in named(rows)])
+        found = [estimator.predict_one(row) for row in named(rows)]
+        several = isinstance(found[0], dict)
+        return np.array([list(row.values()) for row in found] if several else found)
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function(rows)
     return estimator.predict(rows) if hasattr(estimator, "predict") else estimator.transform(rows)

@@ -11,6 +11,8 @@ from streamchi2 import river
 
 PAGE = Path(__file__).parents[1] / "docs" / "front_ends.md"
 CLASSES = ("ExpChi2Sampler", "ExpChi2Classifier", "ExpChi2Regressor")
+# Which river has for several targets a row; scikit-learn's classes learn matrices.
+OF_SEVERAL = ("ExpChi2MultiLabelClassifier", "ExpChi2MultiTargetRegressor")
 # How objects are saved, and scikit-learn's routing of metadata.
 MACHINERY = {"STATE", "from_state", "get_state", "saved_name", "standing_still", "validate"}
 ROUTING = re.compile(r"(get|set)_\w*(request|routing)")
@@ -26,14 +28,14 @@ ROWS = rows_of(PAGE.read_text(encoding="utf-8"))
 
 def quoted(cells):
     """Return the names that the cells promise; a cell without a place promises none."""
-    promised = (cell for cell in cells if not cell.startswith(("no place", "with ")))
+    promised = (cell for cell in cells if not cell.startswith(("no place", "no names", "with ")))
     return {name for cell in promised for name in re.findall(r"`(\w+)`", cell)}
 
 
 def public(module):
     """Return all parameters, methods and attributes of the classes of a front end."""
-    names = set()
-    for name in CLASSES:
+    names = {name for name in OF_SEVERAL if hasattr(module, name)}
+    for name in (*CLASSES, *sorted(names)):
         kind = getattr(module, name)
         get = kind._get_param_names if issubclass(kind, BaseEstimator) else kind(1)._get_params
         names |= {*get(), *(own for own in dir(kind) if not own.startswith("_"))}

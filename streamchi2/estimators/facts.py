@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from streamchi2.statistics.targets import ClassTargets
+from streamchi2.statistics.targets import ClassTargets, NumericTargets
 from streamchi2.stream import Stream
 
 _TABLE = "border-collapse:collapse;margin:0.2em 0 0.4em 0.5em;font:90% monospace"
@@ -56,6 +56,8 @@ def fitted_facts(estimator: Any) -> dict[str, str]:
         facts["columns"] = f"{stream.n_features:,}"
     if isinstance(stream.targets, ClassTargets):
         facts["classes"] = f"{stream.targets.labels.size:,}"
+    elif isinstance(stream.targets, NumericTargets) and stream.targets.names is not None:
+        facts["targets"] = f"{len(stream.targets.names):,}"
     facts.update(_facts_of_map(stream))
     try:
         alpha = estimator._known_alpha(stream)

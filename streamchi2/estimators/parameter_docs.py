@@ -264,6 +264,7 @@ OF_FEATURES_WITH_TARGETS = {**_FEATURES, **_TARGETS, **_WEIGHTS}
 # attribute belongs to. What they are is said by the docstring of the property.
 ATTRIBUTES = {
     "classes_": "ndarray",
+    "target_names_": "list of str or int",
     "coef_": "ndarray",
     "intercept_": "float or ndarray",
     "alpha_": "float",

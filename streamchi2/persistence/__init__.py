@@ -187,5 +187,11 @@ def _root(named: bool) -> Object:
     # Importing river takes a second, which only those who use it should wait.
     import streamchi2.river as online
 
-    classes = online.ExpChi2Sampler, online.ExpChi2Classifier, online.ExpChi2Regressor
+    classes = (
+        online.ExpChi2Sampler,
+        online.ExpChi2Classifier,
+        online.ExpChi2Regressor,
+        online.ExpChi2MultiLabelClassifier,
+        online.ExpChi2MultiTargetRegressor,
+    )
     return Object(classes)

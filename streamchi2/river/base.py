@@ -398,6 +398,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
     n_pca: Any
     calibrate: str | None = None
     class_weight: Any = None
+    _flat: ClassVar[bool] = False  # one number a row
 
     def _start(self) -> None:
         super()._start()
@@ -423,14 +424,14 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients on the features, shape (n_classes, n_components) or (n_components,)."""
         coef = self._present_model().linear.coef.T.copy()
-        return coef if self._targets_kind is ClassTargets else coef[0]
+        return coef[0] if self._flat else coef
 
     @property
     def intercept_(self) -> NDArray[np.float64] | np.float64:
         """Intercepts, shape (n_classes,), or one number."""
         intercept = self._present_model().linear.intercept.copy()
         number: np.float64 = intercept[0]
-        return intercept if self._targets_kind is ClassTargets else number
+        return number if self._flat else intercept
 
     def _present_model(self) -> FittedModel:
         model = self._schedule.model
@@ -523,7 +524,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         """Return what is known of the targets after some more, or refuse them."""
         return stream.targets
 
-    def _as_target(self, target: Any) -> Any:
+    def _as_target(self, stream: Stream, target: Any) -> Any:
         """Return a target in the form in which rows are pending."""
         return target
 
@@ -599,8 +600,9 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         w
             One weight for all rows, or a series of them.
         """
-        rows, series = frame_rows(into_frame(X), self._reader.keys), into_series(y)
-        targets = [self._checked_target(target) for target in series.to_list()]
+        rows = frame_rows(into_frame(X), self._reader.keys)
+        found, name = self._read_targets(y)
+        targets = [self._checked_target(target) for target in found]
         if len(targets) != len(rows):
             raise ValueError(
                 f"y must hold one target per row: got {len(targets)} targets for {len(rows)} rows"
@@ -609,12 +611,17 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         self._model_params()
         stream = self._open_stream()
         self._known_targets(stream, targets)
-        self._target_name = series.name
+        self._target_name = name
         # A warning that is made an error comes after the last row, so that it costs none.
         with deferred_warnings():
             for row, target, weight in zip(rows, targets, weights.tolist(), strict=True):
                 if weight > 0.0:
                     self._learn_row(stream, row, target, weight)
+
+    def _read_targets(self, y: Any) -> tuple[list[Any], Any]:
+        """Return the targets of a batch, and the name of them all."""
+        series = into_series(y)
+        return series.to_list(), series.name
 
     def _learn_row(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn a row with its target, or without one where that is None."""
@@ -622,15 +629,15 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             self._add(stream, row, None, weight)
             return
         before, n_before = stream.targets, stream.n_rows
-        stream.targets = self._known_targets(stream, (target,))
         if self._schedule.model is None:
             self._due = stream.n_rows + 1  # the first target makes the first model
         try:
-            self._add(stream, row, self._as_target(target), weight)
+            stream.set_targets(self._known_targets(stream, (target,)))
+            self._add(stream, row, self._as_target(stream, target), weight)
         except BaseException:
             stream = stream if self._stream is None else self._stream
             if stream.n_rows == n_before:  # the row has not been learnt
-                stream.targets = before
+                stream.set_targets(before)
             raise
 
     def _next_position(self, stream: Stream) -> int:
@@ -732,13 +739,13 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             self._check_merge(mine, theirs)
             if theirs.is_planned and not mine.is_planned:
                 mine.merge(theirs.new_shard(theirs.reading().feature_map))
-            self._hand_over(mine, theirs.buffer.pending)
+            self._hand_over(mine, theirs.buffer.pending, theirs.targets)
         elif mine.buffer.position == 0 and theirs.n_rows:
             self._check_merge(mine, theirs)
-            pending = mine.buffer.pending
+            pending, targets = mine.buffer.pending, mine.targets
             self._take_over(other, self._new_stream())
             assert self._stream is not None
-            self._hand_over(self._stream, pending)
+            self._hand_over(self._stream, pending, targets)
         else:
             self._stream = mine.merge(theirs)
             if theirs.n_rows:
@@ -758,10 +765,10 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         """Refuse streams that do not fit; neither changes."""
         mine.copy().merge(theirs)
 
-    def _hand_over(self, stream: Stream, pending: Block | None) -> None:
+    def _hand_over(self, stream: Stream, pending: Block | None, targets: Any) -> None:
         """Learn rows that were pending elsewhere, as if they came one by one now."""
         assert pending is not None
-        for row, target, weight in single_rows(pending):
+        for row, target, weight in single_rows(pending, getattr(targets, "names", None)):
             self._learn_row(stream, row, target, weight)
 
     def _scores_one(self, model: FittedModel, x: dict[Hashable, Any]) -> NDArray[np.float64]:
@@ -866,17 +873,27 @@ def _number_of_buckets(given: Any, n_components: Any, basis: Any) -> int:
     return as_positive_int(given, name="n_buckets")
 
 
-def single_rows(block: Block) -> Iterator[tuple[Row, Any, float]]:
-    """Yield the rows of a block of named rows, each with its target and weight."""
+def single_rows(
+    block: Block, names: Sequence[Hashable] | None = None
+) -> Iterator[tuple[Row, Any, float]]:
+    """Yield the rows of a block of named rows, each with its target and weight.
+
+    Targets with names are dicts.
+    """
     assert isinstance(block.rows, sparse.csr_array)
     assert block.targets is not None
     given, ends = has_target(block.targets, block.rows.shape[0]), block.rows.indptr
     labels = block.targets if block.targets.dtype.names is None else block.targets["label"]
-    for place, target in enumerate(labels.reshape(-1).tolist()):
+    targets = labels.reshape(-1).tolist() if names is None else _by_name(labels, names)
+    for place, target in enumerate(targets):
         own = slice(ends[place], ends[place + 1])
         columns = block.rows.indices[own].astype(np.int64)
         weight = 1.0 if block.weights is None else float(block.weights[place])
         yield Row(columns, block.rows.data[own].copy()), target if given[place] else None, weight
+
+
+def _by_name(targets: NDArray[Any], names: Sequence[Hashable]) -> list[dict[Hashable, float]]:
+    return [dict(zip(names, row, strict=False)) for row in targets.tolist()]
 
 
 def _checked_weights(w: Any, n_rows: int) -> NDArray[np.float64]:

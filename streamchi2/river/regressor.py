@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,15 @@ from river.utils.dataframe import into_frame, to_native_series
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.model import FittedModel
-from streamchi2.river.base import NamedStreamModel
+from streamchi2.river.numeric_targets import NumericTargetsModel, as_number
 from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
 from streamchi2.state import require
 from streamchi2.statistics.targets import NumericTargets
 from streamchi2.stream import Stream
 
-_HUGE = 1e140  # squares of larger values, summed, would not be finite
-
 
 @documented(LEARNER, ATTRIBUTES, ARGUMENTS)
-class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
+class ExpChi2Regressor(NumericTargetsModel, base.MiniBatchRegressor):
     r"""Kernel ridge regression with the exp-chi2 kernel, at linear cost and constant memory.
 
     .. math:: \min_w \sum_i (y_i - w^\top z(x_i) - b)^2 + \alpha \lVert w \rVert^2
@@ -58,47 +56,7 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
     """
 
     _targets_kind = NumericTargets
-
-    def __init__(
-        self,
-        n_components: Any = 1024,
-        descriptors: Mapping[str, Any] | None = None,
-        alpha: float | str = "auto",
-        penalty: str = "ridge",
-        l1_ratio: float = 0.5,
-        n_pca: Any = None,
-        beta: Any = "auto",
-        dof: Any = 2.0,
-        series: Any = "direct",
-        n_terms: Any = "auto",
-        basis: Any = "subspace",
-        landmarks: Any = None,
-        n_buckets: Any = "auto",
-        normalize: str | None = None,
-        adapt: bool = True,
-        half_life: float | str | None = None,
-        dtype: str = "float32",
-        seed: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.descriptors = descriptors
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.n_pca = n_pca
-        self.beta = beta
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.basis = basis
-        self.landmarks = landmarks
-        self.n_buckets = n_buckets
-        self.normalize = normalize
-        self.adapt = adapt
-        self.half_life = half_life
-        self.dtype = dtype
-        self.seed = seed
-        self._start()
+    _flat = True
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -115,13 +73,9 @@ class ExpChi2Regressor(NamedStreamModel, base.MiniBatchRegressor):
         return NumericTargets(1, flat=True)
 
     def _checked_target(self, y: Any) -> float:
-        if not isinstance(y, int | float | np.number | np.bool_):
-            raise TypeError(f"y must be a number, got {y!r}")
-        if not -_HUGE < float(y) < _HUGE:
-            raise ValueError(f"y must be finite and below {_HUGE} in size, got {y!r}")
-        return float(y)
+        return as_number(y)
 
-    def _as_target(self, target: Any) -> NDArray[np.float64]:
+    def _as_target(self, stream: Stream, target: Any) -> NDArray[np.float64]:
         return np.array([target])
 
     def predict_one(self, x: dict[Hashable, Any]) -> float:

@@ -17,7 +17,7 @@ from scipy.special import softmax
 
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
-from streamchi2.state import Array, Float, Kind, SavedValue, require
+from streamchi2.state import Array, Float, Kind, Object, SavedValue, TupleOf, require
 from streamchi2.statistics.moments import effective_count
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats
@@ -27,6 +27,7 @@ _LARGEST_SHARE = 0.9  # of labels that say nothing
 # Rows that the prior of temperature and share is worth: among 0 to 8 the best mean log-loss on the
 # sets of examples/benchmarks/probabilities.py without fsdd_bow. No other set has confirmed it.
 _PRIOR_ROWS = 4.0, 1.0
+USUAL_INVERSE_TEMPERATURE = 5.0  # until two classes have been seen
 _LEAST_REST = 1e-3  # a row that decides its own score alone cannot be left out
 
 
@@ -65,8 +66,10 @@ class Calibration(SavedValue):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCalibration:
+class LabelCalibration(SavedValue):
     """One :class:`Calibration` for each label that a row has or has not, scores s and 1 - s."""
+
+    STATE: ClassVar[dict[str, Kind]] = {"labels": TupleOf(Object((Calibration,)))}
 
     labels: tuple[Calibration, ...]
 
@@ -84,6 +87,16 @@ class LabelCalibration:
             for place, own in enumerate(scores.T)
         ]
         return cls(tuple(Calibration(np.zeros(2), *softmax) for softmax in found))
+
+    def for_labels(self, n_labels: int) -> LabelCalibration:
+        """Return that of more labels, the others as sure of themselves as two classes at first."""
+        rest = Calibration(np.zeros(2), USUAL_INVERSE_TEMPERATURE)
+        return LabelCalibration((*self.labels, *[rest] * (n_labels - len(self.labels))))
+
+    def validate(self) -> None:
+        """Require two scores a label, and no shifts."""
+        fits = all(own.shifts.shape == (2,) and not own.shifts.any() for own in self.labels)
+        require(fits, "labels have two scores, and no shifts")
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n, t)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -31,7 +31,7 @@ from streamchi2.statistics.moments import Moments, pooled
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import TargetMoments
-from streamchi2.statistics.targets import has_target
+from streamchi2.statistics.targets import NumericTargets, has_target
 from streamchi2.validation import Floats, Rows
 
 LabelledMoments: TypeAlias = ClassMoments | SeparateMoments | TargetMoments
@@ -198,6 +198,20 @@ class FeatureStatistics(Saved):
             "n_labelled": self.n_labelled + n_known,
         }
         return Change(self, values, tuple(steps))
+
+    def aligning(self, before: NumericTargets, after: NumericTargets) -> Change:
+        """Return what gives the targets of all rows other columns, once it is finished."""
+        kept = tuple(
+            replace(block, targets=after.aligned(plain(block.targets), before))
+            for block in self.kept
+        )
+        sample = None if self.sample is None else self.sample.copy()
+        if sample is not None and sample.targets is not None:
+            sample.targets = after.aligned(sample.targets, before)
+        labelled = self.labelled
+        steps = (labelled.aligning(before, after),) if isinstance(labelled, TargetMoments) else ()
+        values = {"n_targets": after.n_targets, "kept": kept, "sample": sample}
+        return Change(self, values, steps)
 
     @property
     def n_kept(self) -> int:
@@ -380,8 +394,9 @@ class FeatureStatistics(Saved):
         require(sample.targets is None or width == self.n_targets, "targets of another kind")
 
 
-def plain(targets: NDArray[Any]) -> NDArray[Any]:
+def plain(targets: NDArray[Any] | None) -> NDArray[Any]:
     """Return targets without the flags that say which labels were given."""
+    assert targets is not None
     return targets if targets.dtype.names is None else targets["label"]
 
 

@@ -8,7 +8,7 @@ blocks are the same, and so is every bit computed from them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy import sparse
 from streamchi2.state import Array, Int, Kind, Maybe, Object, Saved, SavedValue, Targets, require
 from streamchi2.state import Rows as StoredRows
 from streamchi2.statistics.change import Change
-from streamchi2.statistics.targets import with_labels
+from streamchi2.statistics.targets import NumericTargets, with_labels
 from streamchi2.validation import Rows, as_positive_int
 
 NAMED_WIDTH = 2**62  # of the matrix in which every possible key of a dict has a column
@@ -272,6 +272,15 @@ class RowBuffer(Saved):
         block, _ = self._pieces[0]
         assert isinstance(block, Block)
         return block
+
+    def aligned(self, before: NumericTargets, after: NumericTargets) -> Self:
+        """Return an independent buffer with the same rows, whose targets have other columns."""
+        twin, pending = self.copy(), self.pending
+        if pending is not None:
+            assert pending.targets is not None
+            block = replace(pending, targets=after.aligned(pending.targets, before))
+            twin._pieces = [(block, self.n_pending)]
+        return twin
 
     def copy(self) -> Self:
         """Return an independent buffer with the same rows."""

@@ -22,6 +22,7 @@ from streamchi2.statistics.centred_block import (
 )
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments, is_moderate, safe_to_multiply
+from streamchi2.statistics.targets import NumericTargets
 from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # as in the moments of the features
@@ -176,6 +177,12 @@ class TargetMoments(Saved):
             "target_scatter": self.target_scatter + squares,
         }
         return Change(self, values, (own.pooling(block),))
+
+    def aligning(self, before: NumericTargets, after: NumericTargets) -> Change:
+        """Return what gives the targets other columns; those that are new have been zero so far."""
+        names = ("target_mean", "target_scatter", "cross")
+        values = {name: after.aligned(getattr(self, name), before) for name in names}
+        return Change(self, {**values, "n_targets": after.n_targets})
 
     def validate(self) -> None:
         """Require arrays of the widths that features and targets imply."""

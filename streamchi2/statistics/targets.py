@@ -1,10 +1,12 @@
 """The targets of a stream: the classes that are known, or the shape of numbers or indicators.
 
 Rows with and without a target share one array: labels carry a flag, numbers are NaN where absent.
+Numbers may have names, and indicators with names may get more of them: columns are added then.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -13,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.state import Bool, Int, Kind, Labels, SavedValue, require
+from streamchi2.state import Bool, Int, JsonList, Kind, Labels, Maybe, SavedValue, require
 from streamchi2.validation import (
     as_declared_classes,
     refuse_other_kind,
@@ -140,12 +142,59 @@ class ClassTargets(SavedValue):
 
 @dataclass(frozen=True)
 class NumericTargets(SavedValue):
-    """Numeric targets: how many a row, and whether the user gives them as a flat array."""
+    """Numeric targets: how many a row, and whether the user gives them as a flat array.
 
-    STATE: ClassVar[dict[str, Kind]] = {"n_targets": Int(1), "flat": Bool()}
+    ``names`` are those of the columns where rows name their targets, in the order in which they
+    came; None where columns are known by their place. Before the first name there is one column
+    without a name, of zeros or absent.
+    """
+
+    STATE: ClassVar[dict[str, Kind]] = {
+        "n_targets": Int(1),
+        "flat": Bool(),
+        "names": Maybe(JsonList()),
+    }
 
     n_targets: int
     flat: bool
+    names: tuple[str | int, ...] | None = None
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the value of these fields."""
+        names = state["names"]
+        return cls(**{**state, "names": None if names is None else tuple(names)})
+
+    @cached_property
+    def columns(self) -> dict[str | int, int]:
+        """The column of each name."""
+        return {name: place for place, name in enumerate(self.names or ())}
+
+    def with_names(self, names: Iterable[str | int]) -> Self:
+        """Return targets with the columns of more names behind the present ones.
+
+        >>> IndicatorTargets(1, names=()).with_names(["red", "blue"]).with_names(["red", 3]).names
+        ('red', 'blue', 3)
+        """
+        new = dict.fromkeys(name for name in names if name not in self.columns)
+        if not new:
+            return self
+        together = (*(self.names or ()), *new)
+        return replace(self, n_targets=len(together), names=together)
+
+    def aligned(self, values: NDArray[np.float64], before: NumericTargets) -> NDArray[np.float64]:
+        """Return values, one a column of ``before``, in these columns: zero for a name it has not.
+
+        NaN, where a row has no target, stands in all columns.
+        """
+        if self.names == before.names:
+            return values
+        absent = np.isnan(values[..., :1])
+        found = np.repeat(np.where(absent, np.nan, 0.0), self.n_targets, axis=-1)
+        both = [name for name in before.columns if name in self.columns]
+        mine, theirs = ([side.columns[name] for name in both] for side in (self, before))
+        found[..., mine] = values[..., theirs]
+        return found
 
     def absent(self, n_rows: int) -> NDArray[np.float64]:
         """Return as many absent targets."""
@@ -157,7 +206,9 @@ class NumericTargets(SavedValue):
         return "(n,)" if self.flat else f"(n, {self.n_targets})"
 
     def merged(self, other: Any) -> Self:
-        """Return the same, or refuse targets of another shape."""
+        """Return the same, or refuse targets of another shape or of other names."""
+        if self._may_have_names_of(other):
+            return self.with_names(other.names)
         if self != other:
             theirs = getattr(other, "shape", other)
             raise StateMismatchError(
@@ -165,9 +216,25 @@ class NumericTargets(SavedValue):
             )
         return self
 
+    def _may_have_names_of(self, other: Any) -> bool:
+        if type(self) is not type(other) or self.names is None or other.names is None:
+            return False
+        known = self.columns.keys(), other.columns.keys()
+        return known[0] == known[1] or not all(known)  # in any order, or not known yet
+
     def validate(self) -> None:
         """Require one target a row where they are flat."""
         require(self.n_targets == 1 or not self.flat, "flat targets are one a row")
+        self._check_names()
+
+    def _check_names(self) -> None:
+        if self.names is None:
+            return
+        require(not self.flat, "flat targets have no names")
+        require(len(self.columns) == len(self.names), "names must be distinct")
+        require(self.n_targets == max(1, len(self.names)), "names must be one a column")
+        plain = all(type(name) in (str, int) for name in self.names)
+        require(plain, "names must be text or whole numbers")
 
     def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
         """Require numbers of the right shape."""
@@ -182,9 +249,15 @@ class IndicatorTargets(NumericTargets):
 
     flat: bool = False
 
+    def _may_have_names_of(self, other: Any) -> bool:
+        # Labels that one side has not met are labels that its rows have not.
+        return type(self) is type(other) and self.names is not None and other.names is not None
+
     def validate(self) -> None:
-        """Require two labels or more, a column each."""
-        require(self.n_targets > 1 and not self.flat, "indicators are two columns or more")
+        """Require two labels or more, a column each, or names."""
+        several = self.n_targets > 1 or self.names is not None
+        require(several and not self.flat, "indicators are two columns or more")
+        self._check_names()
 
     def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
         """Require zeros and ones, or NaN where labels are absent."""

@@ -20,6 +20,11 @@ def of(name, n_rows=66):
     return lambda: estimator_after(name, n_rows)
 
 
+def names(text):
+    return lambda _: np.frombuffer(text.encode(), np.uint8)
+
+
+SEVERAL = "river classifier of several labels"
 BLOCK = "stream.feature_map.parts.0.block"
 # Class that must notice, example, path of the field, and what it is replaced by: a value, or a
 # function of the array that it names.
@@ -55,6 +60,12 @@ FORGERIES = [
     ("ClassTargets", of("classifier"), "stream.targets.labels", lambda a: a[::-1]),
     ("NumericTargets", of("regressor of two"), "stream.targets.flat", True),
     ("IndicatorTargets", of("classifier of several labels"), "stream.targets.n_targets", 1),
+    ("IndicatorTargets", of(SEVERAL), "stream.targets.names", names('["ham","ham"]')),
+    ("IndicatorTargets", of(SEVERAL), "stream.targets.names", names('["ham",0.5]')),
+    ("LabelCalibration", of(SEVERAL), "schedule.model.calibration.labels.0.shifts",
+     lambda a: a + 1.0),
+    ("FittedModel", of(SEVERAL), "schedule.model.calibration.labels", []),
+    ("NumericTargets", of("river regressor of two"), "stream.targets.names", names("[2]")),
     ("FeatureBlock", of("river dual classifier"), "stream.statistics.kept.0.weights",
      lambda a: a[:-1]),
     ("Block", PARTS["stream of rows"], "buffer.pending.rows", lambda a: a[:0]),

@@ -44,6 +44,10 @@ MODELS = {
         lambda: river.ExpChi2Regressor(8, n_buckets=16, half_life=90.0, seed=0),
         NUMBERS,
     ),
+    "label classifier": (
+        lambda: river.ExpChi2MultiLabelClassifier(8, n_buckets=16, seed=0),
+        [{label: True} for label in LABELS],
+    ),
 }
 POINTS = {
     "plan": (adaptive, "planned_block"),
@@ -68,7 +72,8 @@ CASES = [
     ("sampler", "series", 0),
     *[
         (name, point, n)
-        for name in ("classifier", "dual classifier", "watching classifier", "fading regressor")
+        for name in MODELS
+        if name != "sampler"
         for point in ("plan", "histogram", "sample", "features", "solution", "block")
         for n in (0, 1, 3, 6)
         if (point, n) not in (("plan", 6), ("block", 6))
@@ -229,15 +234,20 @@ class SignalAtLine:
 
 # First row; an ordinary one; a solution in dual form; a map and a block; a block without a map.
 # Every third line, from another one at each place: most lines are run at several of them.
-@pytest.mark.parametrize("place", [0, 2, 5, 63, 67])
-@pytest.mark.parametrize(
-    ("name", "number_of_signal"),
-    [
+LINES = [
+    (name, signal_number, place)
+    for place in (0, 2, 5, 63, 67)
+    for name, signal_number in (
         ("classifier", signal.SIGINT),
         ("sampler", signal.SIGINT),
         ("sampler", signal.SIGALRM),  # whose handler raises, as those of timeouts do
-    ],
-)
+    )
+]
+NEW_LABEL = next(place for place, label in enumerate(LABELS) if label != LABELS[0])
+LINES.append(("label classifier", signal.SIGINT, NEW_LABEL))
+
+
+@pytest.mark.parametrize(("name", "number_of_signal", "place"), LINES)
 def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(
     monkeypatch, name, place, number_of_signal
 ):
