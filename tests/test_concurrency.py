@@ -8,12 +8,15 @@ import time
 import traceback
 
 import numpy as np
+import pandas as pd
 import pytest
 from saved_examples import ESTIMATORS, ROWS, WORDS, answers, estimator_after, learn
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.bases import OrthogonalBasis
 from streamchi2.persistence import dumped, load, loaded, save
+from streamchi2.runtime.blas import _blas
+from streamchi2.statistics.feature_statistics import FeatureStatistics
 
 MANY = np.random.default_rng(5).dirichlet(np.ones(5), size=600)
 BATCHES = range(0, 360, 40)
@@ -66,6 +69,50 @@ def test_predictions_while_another_thread_learns_are_those_of_some_state(name):
     in_threads(lambda: learn_on(shared, targets, done), reader, reader, reader)
     assert said <= set(known)
     assert answers(shared).tobytes() == known[-1]
+
+
+@pytest.mark.parametrize("method", ["predict_proba_one", "predict_proba_many"])
+def test_a_model_of_river_that_is_solved_meanwhile_does_not_disturb_a_prediction(
+    method, monkeypatch
+):
+    model = river.ExpChi2Classifier(16, seed=0)
+    for label, row in zip("aab", ROWS, strict=False):
+        model.learn_one(dict(enumerate(row.tolist())), label)
+    x = dict(enumerate(ROWS[3].tolist()))
+    asked = x if method == "predict_proba_one" else pd.DataFrame([x])
+    before = getattr(model, method)(asked)
+    inside = "_scores_one" if method == "predict_proba_one" else "_scores_many"
+    scores = getattr(model, inside)
+
+    def overtaken(*arguments):
+        found = scores(*arguments)
+        in_threads(lambda: model.learn_one(x, "c"))  # a new class is solved for at once
+        return found
+
+    monkeypatch.setattr(model, inside, overtaken)
+    during = getattr(model, method)(asked)
+    for label in "ab":
+        assert np.all(during[label] == before[label])
+
+
+@pytest.mark.parametrize("basis", ["subspace", "landmarks"])
+def test_a_prediction_elsewhere_changes_no_bit_of_what_is_learnt(basis, monkeypatch):
+    other = ExpChi2Classifier(16, random_state=1).fit(MANY[:300], MANY[:300].argmax(axis=1))
+    alone = ExpChi2Classifier(64, basis=basis, random_state=0)
+    alone.fit(MANY, MANY.argmax(axis=1))
+    update, seen = FeatureStatistics.absorbing, []
+
+    def disturbed(self, *arguments, **options):
+        if threading.current_thread() is threading.main_thread():
+            in_threads(lambda: other.predict(MANY))  # sets and lifts the limit of BLAS threads
+            seen.append({library.num_threads for library in _blas()})
+        return update(self, *arguments, **options)
+
+    monkeypatch.setattr(FeatureStatistics, "absorbing", disturbed)
+    model = ExpChi2Classifier(64, basis=basis, random_state=0).fit(MANY, MANY.argmax(axis=1))
+    assert seen
+    assert set().union(*seen) == {1}
+    assert dumped(model) == dumped(alone)
 
 
 @pytest.mark.parametrize("name", ["classifier", "ridge classifier of words", "sampler"])

@@ -21,6 +21,7 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.testing import (
+    LawError,
     check_absent_is_zero,
     check_absent_keys,
     check_cut,
@@ -80,6 +81,20 @@ def test_merge(estimator):
     targets = with_targets(estimator, rows, labels)
     pieces = [slice(0, 70), slice(70, 75), slice(75, 150), slice(150, 190)]
     check_merge(estimator, [(rows[piece], targets[piece]) for piece in pieces])
+
+
+def test_merge_of_more_rows_than_are_sampled_holds_but_for_probabilities():
+    random = np.random.default_rng(0)
+    rows = random.dirichlet(np.ones(5), 6000)
+    labels = np.where(random.random(6000) < 0.9, rows.argmax(axis=1), 0)
+    shards = [(rows[part], labels[part]) for part in (slice(0, 900), slice(900, None))]
+    # In float64, so that the order of sums alone stays far below the tolerance.
+    estimator = ExpChi2Classifier(16, dtype="float64", random_state=0)
+    check_merge(estimator, shards, methods=["decision_function", "predict"])
+    with pytest.raises(LawError, match="predict_proba differs"):
+        check_merge(estimator, shards)
+    with pytest.raises(ValueError, match=r"methods must be among .* got \['transform'\]"):
+        check_merge(estimator, shards, methods=["transform"])
 
 
 def test_merge_of_what_only_maps():

@@ -196,6 +196,7 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
         first: bool,
     ) -> Self:
         """Validate a batch, then learn it: all of it, none of it or, after Ctrl-C, whole blocks."""
+        fresh = not self.__sklearn_is_fitted__()
         rows = self._validated(X, first=first)
         n_rows = int(rows.shape[0])
         weights = as_weights(sample_weight, n_rows)
@@ -219,6 +220,12 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
                 batch = chosen(batch, heavy)
             stream.n_jobs = getattr(self, "n_jobs", None)
             stream.update(rows, batch, weights, known)
+            # One step, since before its first batch an estimator has no stream with a lock.
+            if fresh and self.__dict__.setdefault("_stream", stream) is not stream:
+                raise RuntimeError(
+                    "another thread has learnt a first batch meanwhile, and this batch was not "
+                    "learnt; give it again, or let one thread learn the first batch alone"
+                )
             self._stream = stream
         return self
 

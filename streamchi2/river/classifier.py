@@ -185,16 +185,21 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     def _label(self, model: FittedModel, scores: NDArray[np.float64]) -> Any:
         return model.labels[int(self._shifted(model, scores).argmax())]
 
-    def _probabilities(self, scores: NDArray[np.float64]) -> dict[Any, float]:
-        """Return a probability for each label seen, from the scores of those in the model."""
-        model = self._schedule.model
-        assert model is not None
+    @staticmethod
+    def _probabilities(
+        model: FittedModel, scores: NDArray[np.float64], labels: list[Any]
+    ) -> dict[Any, float]:
+        """Return a probability for each label, from the scores of those that a model knows."""
         assert model.calibration is not None
         shares = model.calibration.probabilities(scores)
         known = dict(zip(model.labels, shares.tolist(), strict=True))
+        return {label: known.get(label, 0.0) for label in labels}
+
+    def _labels_seen(self) -> list[Any]:
         assert self._stream is not None
         assert isinstance(self._stream.targets, ClassTargets)
-        return {label: known.get(label, 0.0) for label in self._stream.targets.labels.tolist()}
+        labels: list[Any] = self._stream.targets.labels.tolist()
+        return labels
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a probability for each label seen, or an empty dict before the first."""
@@ -202,7 +207,8 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         if model is None:
             self._reader.read(x)  # refuses what learning would refuse
             return {}
-        return self._probabilities(self._scores_one(model, x))
+        # The model once for all: another thread may learn meanwhile.
+        return self._probabilities(model, self._scores_one(model, x), self._labels_seen())
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """Return the label with the highest score, or None before the first label."""
@@ -220,10 +226,10 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         frame, model = into_frame(X), self._schedule.model
         if model is None:
             return to_native_frame(np.empty((len(frame), 0)), columns=[], like=frame)
-        rows = [self._probabilities(scores) for scores in self._scores_many(model, frame)]
-        assert self._stream is not None
-        assert isinstance(self._stream.targets, ClassTargets)
-        labels = self._stream.targets.labels.tolist()
+        labels = self._labels_seen()
+        rows = [
+            self._probabilities(model, scores, labels) for scores in self._scores_many(model, frame)
+        ]
         columns = {
             label: np.array([row[label] for row in rows], dtype=np.float64) for label in labels
         }

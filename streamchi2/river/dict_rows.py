@@ -141,7 +141,8 @@ def frame_rows(frame: Any, keys: KeyColumns) -> list[Row]:
 
 def _refuse_other_than_numbers(x: Mapping[Hashable, Any]) -> None:
     for key, value in x.items():
-        if not isinstance(value, Real | np.bool_):
+        # numpy calls a timedelta64 an integer
+        if not isinstance(value, Real | np.bool_) or isinstance(value, np.timedelta64):
             raise TypeError(f"x must hold numbers, got {value!r} at key {key!r}")
 
 

@@ -134,7 +134,13 @@ def column_of_key(key: Hashable) -> int:
     >>> column_of_key(1) == column_of_key(1.0), column_of_key(1) == column_of_key("1")
     (True, False)
     """
-    return _column_of_text(key if type(key) is str else _text_of_key(key))
+    if type(key) is str:
+        return _column_of_text(key)
+    text = _text_of_key(key)
+    try:
+        return _column_of_text(text)
+    except ValueError:
+        raise _lone_surrogate(key) from None
 
 
 def _columns_of_keys(keys: Collection[Hashable]) -> NDArray[np.int64]:
@@ -149,10 +155,14 @@ def _column_of_text(text: str) -> int:
     try:
         return column_of_name(text)
     except UnicodeEncodeError:
-        raise ValueError(
-            f"keys must be text that UTF-8 can encode, got {text!r}, which has a lone surrogate; "
-            "decode names with errors='replace'"
-        ) from None
+        raise _lone_surrogate(text) from None
+
+
+def _lone_surrogate(key: Hashable) -> ValueError:
+    return ValueError(
+        f"keys must be text that UTF-8 can encode, got {key!r}, which has a lone surrogate; "
+        "decode names with errors='replace'"
+    )
 
 
 def _text_of_key(key: Hashable) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from streamchi2.river.base import NamedStreamModel
+from streamchi2.validation.params import shown
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
@@ -63,8 +64,10 @@ def as_number(value: Any, where: str = "") -> float:
     >>> as_number(True)
     1.0
     """
-    if not isinstance(value, int | float | np.number | np.bool_):
+    is_number = isinstance(value, int | float | np.number | np.bool_)
+    # numpy calls a timedelta64 an integer
+    if not is_number or isinstance(value, np.timedelta64 | np.complexfloating):
         raise TypeError(f"y must be a number, got {value!r}{where}")
-    if not -_HUGE < float(value) < _HUGE:
-        raise ValueError(f"y must be finite and below {_HUGE} in size, got {value!r}{where}")
+    if not -_HUGE < value < _HUGE:
+        raise ValueError(f"y must be finite and below {_HUGE} in size, got {shown(value)}{where}")
     return float(value)

@@ -76,10 +76,11 @@ folder of such files, got 'rows.xlsx'; files of other endings are read as CSV if
             ("columns", columns),
             ("target_dtype", target_dtype),
         ):
-            if value is not None:
-                raise TypeError(
-                    f"{argument} must be left out unless source is a table, got {value!r}"
-                )
+            if value is None:
+                continue
+            if isinstance(source, list | tuple) and not source:
+                raise ValueError("source must name at least one file, got an empty list")
+            raise TypeError(f"{argument} must be left out unless source is a table, got {value!r}")
         return _as_iterable(source, name)
     # Needs pyarrow, which batches do not.
     from streamchi2.sources.tables import (

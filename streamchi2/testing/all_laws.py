@@ -162,7 +162,7 @@ class _Trial:
         self.kind = front.kind(estimator)
         self.in_dicts = isinstance(front, DictFrontEnd)
         self.exactly = {"rtol": rtol, "atol": atol}
-        self.nearly = {"rtol": max(rtol, 1e-5), "atol": max(atol, 1e-5)}
+        self.nearly: dict[str, Any] = {"rtol": max(rtol, 1e-5), "atol": max(atol, 1e-5)}
         self.seed = seed
         # Derandomised, so that a broken law is broken for everyone; one failure, the smallest.
         self.settings = settings(

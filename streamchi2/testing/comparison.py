@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -79,14 +79,18 @@ def compare(
     code: Callable[[], str] | None = None,
     rtol: float = 0.0,
     atol: float = 0.0,
+    methods: Sequence[str] | None = None,
 ) -> None:
-    """Raise LawError unless two estimators say the same about rows."""
+    """Raise LawError unless two estimators say the same about rows, by all methods or by some."""
     ours, theirs = readings(expected, rows), readings(found, rows)
     if list(ours) != list(theirs):
         what = f"one can be read by {list(ours)}, the other by {list(theirs)}, {case}"
         raise broken(law, expected, what, code)
+    if methods is not None and (unknown := sorted(set(methods) - set(ours))):
+        raise ValueError(f"methods must be among {list(ours)}, got {unknown}")
     tied = _ties(ours, rtol, atol)
-    for name, wanted in ours.items():
+    for name in ours if methods is None else methods:
+        wanted = ours[name]
         of_labels = name in ("predict", "predict_one")
         where = difference(wanted, theirs[name], rtol, atol, excused=tied if of_labels else ())
         if where is not None:

@@ -40,7 +40,7 @@ def as_positive_float(value: Any, *, name: str) -> float:
 
 
 def as_seed(value: Any, *, name: str = "seed") -> int:
-    """Return a seed as a non-negative int of Python's own, which no product overflows.
+    """Return a seed as a non-negative int of Python's own, which a file has a place for.
 
     >>> as_seed(np.int64(3))
     3
@@ -49,7 +49,10 @@ def as_seed(value: Any, *, name: str = "seed") -> int:
         ...
     ValueError: random_state must be at least 0, got -1
     """
-    return as_positive_int(value, name=name, minimum=0)
+    seed = as_positive_int(value, name=name, minimum=0)
+    if seed >= 2**63:
+        raise ValueError(f"{name} must be below 2**63, got {shown(seed)}")
+    return seed
 
 
 def as_number_or_choice(

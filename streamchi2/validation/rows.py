@@ -122,6 +122,8 @@ def as_weights(
         return None
     refuse_masked(sample_weight, name=name)
     given = np.asarray(sample_weight)
+    if given.dtype.kind == "O":
+        _refuse_long_integers(given, name=name)
     if given.dtype.kind not in _NUMBER_KINDS:
         raise TypeError(f"{name} must hold numbers, got dtype {given.dtype}")
     if given.ndim == 0:
@@ -157,12 +159,28 @@ def refuse_masked(values: Any, *, name: str) -> None:
     TypeError: y must be a plain array, got a masked one with 1 masked value; leave out the rows, \
     or use filled()
     """
+    where = ""
+    if isinstance(values, list | tuple):  # numpy reads what is below the masks
+        row, values = next(
+            ((row, part) for row, part in enumerate(values) if isinstance(part, np.ma.MaskedArray)),
+            (0, None),
+        )
+        where = f" at row {row}"
     if isinstance(values, np.ma.MaskedArray):
         n_masked = int(np.ma.getmaskarray(values).sum())
         raise TypeError(
             f"{name} must be a plain array, got a masked one with {n_masked} masked "
-            f"value{'' if n_masked == 1 else 's'}; leave out the rows, or use filled()"
+            f"value{'' if n_masked == 1 else 's'}{where}; leave out the rows, or use filled()"
         )
+
+
+def _refuse_long_integers(given: NDArray[Any], *, name: str) -> None:
+    largest = float(np.finfo(np.float64).max)
+    for row, value in enumerate(given.flat):
+        if isinstance(value, int) and abs(value) > largest:
+            raise ValueError(
+                f"{name} must be finite, got an integer beyond {largest:.1e} at row {row}"
+            )
 
 
 def _estimator_floats(

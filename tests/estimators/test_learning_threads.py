@@ -8,10 +8,12 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
-from streamchi2 import ExpChi2Classifier, StreamingRidgeClassifier
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, StreamingPCA, StreamingRidgeClassifier
 from streamchi2.persistence import dumped, loaded
 from streamchi2.statistics.targets import ClassTargets
+from streamchi2.stream import Stream
 
 N_CLASSES, N_OF_EACH = 24, 20
 CENTRES = np.eye(N_CLASSES) + 0.02
@@ -57,3 +59,24 @@ def test_threads_that_bring_new_classes_keep_classes_and_columns_together(model,
     assert_array_equal(model.classes_, np.unique(LABELS))
     assert_array_equal(model.predict(ROWS), LABELS)  # classes are far apart
     assert_array_equal(loaded(dumped(model)).predict(ROWS), LABELS)
+
+
+@pytest.mark.parametrize(
+    "model", [ExpChi2Sampler(16, random_state=0), StreamingPCA(2)], ids=["map", "features"]
+)
+def test_of_two_first_batches_at_once_one_is_refused_and_none_is_lost(model, monkeypatch):
+    update = Stream.update
+
+    def overtaken(self, *arguments):
+        monkeypatch.setattr(Stream, "update", update)
+        other = threading.Thread(target=model.partial_fit, args=(ROWS[:9],))
+        other.start()
+        other.join()
+        return update(self, *arguments)
+
+    monkeypatch.setattr(Stream, "update", overtaken)
+    with pytest.raises(RuntimeError, match="another thread has learnt a first batch meanwhile"):
+        model.partial_fit(ROWS[9:20])
+    assert model.n_samples_seen_ == 9
+    alone = clone(model).partial_fit(ROWS[:9]).partial_fit(ROWS[9:20])
+    assert dumped(model.partial_fit(ROWS[9:20])) == dumped(alone)

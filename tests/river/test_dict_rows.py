@@ -205,7 +205,7 @@ NAN = float("nan")
         (np.float32("nan"), ValueError, "keys must not be NaN"),
         (("a", NAN), ValueError, "keys must not be NaN"),
         ("\ud800", ValueError, "lone surrogate"),
-        (("\ud800", 1), ValueError, "lone surrogate"),
+        (("\ud800", 1), ValueError, r"got \('\\ud800', 1\), which has a lone surrogate"),
         (Folded("Red"), TypeError, "by their value"),
         ((1, Folded("Red")), TypeError, "by their value"),
     ],
@@ -269,6 +269,7 @@ BAD_ROWS = [
     ({"a": Decimal(1)}, TypeError, "key 'a'"),
     ({"a": np.ones(2)}, TypeError, "key 'a'"),
     ({"a": 1j}, TypeError, "key 'a'"),
+    ({"a": np.timedelta64(3, "s")}, TypeError, "timedelta64.* at key 'a'"),
     ({"b": 1.0, "a": float("nan")}, ValueError, "nan at key 'a'"),
     ({"a": -0.5}, ValueError, "-0.5 at key 'a'"),
     ({7: np.inf}, ValueError, "inf.* at key 7"),
@@ -305,6 +306,10 @@ BAD_CALLS = [
     (ExpChi2Classifier, {"seed": -1}, {"y": "ash"}, "seed must be"),
     (ExpChi2Regressor, {}, {"y": "3"}, "y must be a number"),
     (ExpChi2Regressor, {}, {"y": np.inf}, "y must be finite"),
+    (ExpChi2Regressor, {}, {"y": 10**400}, "y must be finite.* an integer of 1329 bits"),
+    (ExpChi2Regressor, {}, {"y": np.timedelta64(3, "s")}, "y must be a number"),
+    (ExpChi2Regressor, {}, {"y": 1.0, "w": 10**400}, "w must be finite"),
+    (ExpChi2Regressor, {"seed": 2**63}, {"y": 1.0}, "seed must be below"),
 ]
 
 

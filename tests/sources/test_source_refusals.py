@@ -26,6 +26,11 @@ REFUSALS = {
         TypeError,
         "target must be left out unless source is a table, got 'y'",
     ),
+    "no files": (
+        lambda: as_source([], target="y"),
+        ValueError,
+        "source must name at least one file, got an empty list",
+    ),
     "words": (lambda: as_source(TABLE), TypeError, "column 'label' must hold numbers, got string"),
     "no such column": (lambda: as_source(TABLE, columns=["c9"]), ValueError, "one column 'c9'"),
     "no such target": (lambda: as_source(TABLE, target="t"), ValueError, "one column 't'"),

@@ -22,8 +22,10 @@ def test_seeds_become_integers_that_cannot_overflow(seed):
         (1.0, TypeError, "seed must be an integer, got 1.0"),
         ("3", TypeError, "seed must be an integer, got '3'"),
         (-(10**5000), ValueError, "got a negative integer of 16610 bits"),
+        (2**63, ValueError, "seed must be below 2\\*\\*63, got 9223372036854775808"),
+        (10**5000, ValueError, "got an integer of 16610 bits"),
     ],
-    ids=["negative", "bool", "float", "text", "long"],
+    ids=["negative", "bool", "float", "text", "long", "too large to save", "too long"],
 )
 def test_bad_seeds_are_refused(seed, error, match):
     with pytest.raises(error, match=match):

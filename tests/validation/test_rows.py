@@ -81,6 +81,13 @@ def test_masked_rows_are_refused(check):
         check(masked)
 
 
+@pytest.mark.parametrize("check", [*CHECKS.values(), as_rows, as_values])
+def test_masked_rows_in_a_list_are_refused_by_row(check):
+    masked = np.ma.array(ROWS[:2, :2], mask=[[0, 0], [0, 1]])
+    with pytest.raises(TypeError, match="got a masked one with 1 masked value at row 1; leave out"):
+        check([ROWS[0, :2], masked[1]])
+
+
 def test_masked_weights_and_values_are_refused():
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(TypeError, match="sample_weight must be a plain array"):
@@ -114,6 +121,11 @@ def test_integers_beyond_float64_are_refused(value):
     for check in CHECKS.values():
         with pytest.raises(ValueError, match=r"got an integer beyond .* at row 1, column 0"):
             check([[1], [value]])
+
+
+def test_weights_beyond_float64_are_refused():
+    with pytest.raises(ValueError, match=r"sample_weight must be finite.* beyond .* row 1"):
+        as_weights([1, 10**400], 2)
 
 
 @pytest.mark.parametrize("weight", [1e-308, 5e-324, 1e-151])
