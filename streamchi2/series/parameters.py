@@ -137,13 +137,15 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
     centres, shares = bins_and_shares(histogram)
     # Nodes are sought in units of the largest value, which keeps squares in range.
     scale = centres[-1]
-    problem = _LogError(centres / scale, shares)
+    # Values below the smallest normal number of these units have no error to speak of.
+    relative = np.maximum(centres / scale, np.finfo(np.float64).tiny)
+    problem = _LogError(relative, shares)
     starts = [
-        np.log(greedy_parameters(histogram, n_terms) / scale),
-        np.log(zolotarev_parameters(centres[0] / scale, 1.0, n_terms)),
+        np.log(np.maximum(greedy_parameters(histogram, n_terms) / scale, relative[0])),
+        np.log(zolotarev_parameters(relative[0], 1.0, n_terms)),
     ]
     candidates = list(starts)
-    bounds = [(np.log(centres[0] / scale), 0.0)] * n_terms
+    bounds = [(np.log(relative[0]), 0.0)] * n_terms
     for start in starts:
         if np.isfinite(problem(start)[0]):
             with one_blas_thread:  # its matrices have a dozen rows, threads only wait
@@ -220,6 +222,6 @@ class _LogError:
             return -np.inf, np.zeros(k.size)
         # d(G^2)/d log k_j = 2 G (G without factor j) d factor_j/d log k_j; no division by zero.
         others = np.array([np.delete(factors, j, axis=0).prod(axis=0) for j in range(len(factors))])
-        slopes = -2.0 * x * k / (x + k) ** 2
+        slopes = -2.0 * (x / (x + k)) * (k / (x + k))  # squares of tiny values would vanish
         gradient = 4.0 * (product * others * slopes) @ (self.shares * weighted) / squared_error
         return float(np.log(squared_error)), gradient

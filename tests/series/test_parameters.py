@@ -18,6 +18,7 @@ from streamchi2 import (
 )
 from streamchi2.series import enough_parameters, predicted_error
 from streamchi2.series.parameters import MAX_TERMS, _LogError
+from streamchi2.series.predicted_error import bins_and_shares
 
 SETS = ["digits", "fashion_bow", "fashion_hog", "spambase", "news20_tf"]
 
@@ -174,3 +175,22 @@ def test_zolotarev_refuses_an_empty_range():
         zolotarev_parameters(0.0, 1.0, 3)
     with pytest.raises(ValueError, match="low must not exceed high"):
         zolotarev_parameters(2.0, 1.0, 3)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1e-250, 0.3, 0.5, 1.0], [1e-300, 1e300], [5e-324, 1.0], [5e-324, 1e308], [1e-170, 2.0, 3.0]],
+    ids=str,
+)
+@pytest.mark.parametrize("n_terms", [1, 2, 5])
+def test_values_of_any_spread_have_nodes_within_their_range(values, n_terms):
+    histogram = LogHistogram().update(values)
+    nodes = refined_parameters(histogram, n_terms)
+    centres, _ = bins_and_shares(histogram)
+    low, high = centres[[0, -1]]
+    # Descent is in log k, whose rounding errors grow with its size, up to 710.
+    rounding = 1000 * np.finfo(np.float64).eps
+    assert (nodes >= low * (1 - rounding)).all()
+    assert (nodes <= high * (1 + rounding)).all()
+    greedy = predicted_error(histogram, greedy_parameters(histogram, n_terms))
+    assert predicted_error(histogram, nodes).rms <= greedy.rms * (1 + rounding)
