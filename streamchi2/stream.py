@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +26,7 @@ from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
-from streamchi2.statistics.change import Change, Once, Step
+from streamchi2.statistics.change import Change, Step
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
 from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
@@ -72,9 +71,8 @@ class Stream(Saved):
     One lock covers updates, merges and readings: a thread that reads sees the state between two
     calls, never inside one, and what it has read is its own copy. Ctrl-C and other signals wait for
     the end of a block. What memory may be lacking for is done before a block changes anything; a
-    change that fails all the same is finished before the stream is used again. (The memories of
-    ``half_life="auto"`` alone are changed in place, several sums one after the other.) Learning
-    runs on one BLAS thread, because sums depend on how many threads share them.
+    change that fails all the same is finished before the stream is used again. Learning runs on
+    one BLAS thread, because sums depend on how many threads share them.
     """
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -290,8 +288,7 @@ class Stream(Saved):
                         judged = memory.judged(told, never_forgotten(statistics))
                 steps.append(learning(statistics, block, features, feature_map))
                 if memory is not None and judged is not None:
-                    # First, since it alone cannot go on where it failed.
-                    steps.insert(0, Once(partial(memory.learn, told, judged)))
+                    steps.append(memory.learning(told, judged))
                 if not statistics.is_dual or block.stop >= statistics.dual_rows:
                     values["gram_cache"] = GramMatrix()
                 values["statistics"] = statistics

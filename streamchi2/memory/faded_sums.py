@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from streamchi2.state import Array, Kind, Saved, TupleOf, UpperTriangle, require
 from streamchi2.statistics.centred_block import fading
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import effective_count, safe_to_multiply
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import Floats
@@ -89,6 +90,12 @@ class FadedSums(Saved):
 
         Rows of weight zero count as rows, and as nothing else.
         """
+        self.absorbing(features, targets, weights).finish()
+
+    def absorbing(
+        self, features: Floats, targets: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> Change:
+        """Return the change that :meth:`absorb` makes."""
         factors = np.array([fading(len(features), half_life) for half_life in self.half_lives])
         roots = np.sqrt(weights)[:, None]
         rows = safe_to_multiply(
@@ -108,8 +115,7 @@ class FadedSums(Saved):
         for name, addition in added.items():
             small[name] = small[name] + addition
         small["cross"] = tuple(one + cross for one in small["cross"])
-        self._add_products(rows, factors)  # in place, after all else that may fail
-        self.__dict__.update(small)
+        return Change(self, small, (_Products(self.scatter, rows, factors),))
 
     def _small(self, factors: NDArray[np.float64]) -> dict[str, Any]:
         """Return all sums but the scatter, each half-life's times its factor."""
@@ -122,17 +128,6 @@ class FadedSums(Saved):
             "target_squares": column * self.target_squares,
             "cross": tuple(f * one for f, one in zip(factors, self.cross, strict=True)),
         }
-
-    def _add_products(self, rows: Floats, factors: NDArray[np.float64]) -> None:
-        width = rows.shape[1]
-        for start in range(0, width, _PANEL_COLUMNS):
-            stop = min(start + _PANEL_COLUMNS, width)
-            product = rows[:, start:stop].T @ rows[:, start:]
-            product[:, : stop - start] = np.triu(product[:, : stop - start])
-            for scatter, factor in zip(self.scatter, factors.tolist(), strict=True):
-                panel = scatter[start:stop, start:]
-                panel *= factor
-                panel += product
 
     def fade(self, factor: float) -> None:
         """Let everything seen so far count ``factor`` times as much."""
@@ -210,3 +205,40 @@ class FadedSums(Saved):
         require(both, "there must be a scatter for each half-life")
         require(all(one.shape == (d, t) for one in self.cross), f"cross must be {d} x {t}")
         require(all(one.shape == (d, d) for one in self.scatter), f"scatter must be {d} x {d}")
+
+
+class _Products:
+    """The products of a block on their way into each scatter, which fades before."""
+
+    __slots__ = ("done", "factors", "rows", "scatter")
+
+    def __init__(
+        self,
+        scatter: tuple[NDArray[np.float64], ...],
+        rows: Floats,
+        factors: NDArray[np.float64],
+    ) -> None:
+        self.scatter = scatter
+        self.rows = rows
+        self.factors: list[float] = factors.tolist()
+        self.done = 0  # operations in place, of those before a failure too
+
+    def finish(self) -> None:
+        """Do the operations that are missing, panel by panel."""
+        rows, number = self.rows, 0
+        for start in range(0, rows.shape[1], _PANEL_COLUMNS):
+            if self.done < number + 2 * len(self.scatter):
+                stop = start + _PANEL_COLUMNS
+                product = rows[:, start:stop].T @ rows[:, start:]
+                width = product.shape[0]
+                product[:, :width] = np.triu(product[:, :width])
+                for scatter, factor in zip(self.scatter, self.factors, strict=True):
+                    panel = scatter[start:stop, start:]
+                    # An operation and its record in one statement, so that both are made.
+                    if self.done == number:
+                        self.done = (np.multiply(panel, factor, panel), self.done + 1)[1]
+                    if self.done == number + 1:
+                        self.done = (np.add(panel, product, panel), self.done + 1)[1]
+                    number += 2
+            else:
+                number += 2 * len(self.scatter)

@@ -35,6 +35,7 @@ from streamchi2.state import (
     TupleOf,
     require,
 )
+from streamchi2.statistics.change import Change
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import FeatureBlock, chosen
 from streamchi2.statistics.moments import effective_count
@@ -240,18 +241,26 @@ class MemoryLadder(Saved):
 
     def learn(self, block: FeatureBlock, verdict: Verdict) -> None:
         """Take in the next block, about which the verdict was given."""
+        self.learning(block, verdict).finish()
+
+    def learning(self, block: FeatureBlock, verdict: Verdict) -> Change:
+        """Return the change that :meth:`learn` makes."""
         _, targets, _ = _known(block)
         classes, sums = self._classes_with(targets), self.sums
         if classes is not None and self.classes is not None and classes.size > self.classes.size:
             sums = sums.with_outputs(positions_of_labels(self.classes, classes), classes.size)
         position = self.position + block.n_rows
-        history = self.history.after(position, verdict.weights)
-        sums.absorb(*self._filled(block, classes))
-        # All that may fail is done: what follows is assignments.
-        self.sums, self.classes, self.position = sums, classes, position
-        self.experts, self.confidences = verdict.experts, verdict.confidences
-        self.weights, self.history = verdict.weights, history
-        self._solved = None
+        values = {
+            "sums": sums,
+            "classes": classes,
+            "position": position,
+            "experts": verdict.experts,
+            "confidences": verdict.confidences,
+            "weights": verdict.weights,
+            "history": self.history.after(position, verdict.weights),
+            "_solved": None,
+        }
+        return Change(self, values, (sums.absorbing(*self._filled(block, classes)),))
 
     def _classes_with(self, targets: NDArray[Any]) -> NDArray[Any] | None:
         return None if self.classes is None else union_of_labels(self.classes, targets)

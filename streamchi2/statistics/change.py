@@ -7,7 +7,6 @@ all the same, the rest is made up for by finishing the change again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -16,22 +15,6 @@ class Step(Protocol):
 
     def finish(self) -> None:
         """Do what is left to do; nothing where all is done."""
-
-
-class Once:
-    """Something that is done, and not again where what follows it fails."""
-
-    __slots__ = ("is_done", "work")
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self.work = work
-        self.is_done = False
-
-    def finish(self) -> None:
-        """Do it unless it is done."""
-        if not self.is_done:
-            self.work()
-            self.is_done = True
 
 
 class Change:
