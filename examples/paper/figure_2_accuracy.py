@@ -70,7 +70,7 @@ def run_both(given):
     found = {what: run(what, *numbers, n_seeds) for what in ("bow", "hog")}
     for pair in found.values():
         for results in pair:
-            results.save(given.out, f"{numbers[1]} training rows, {n_seeds} seeds.", png=False)
+            results.save(given.out, f"{numbers[1]} training rows, {n_seeds} seeds.")
     return found
 
 

@@ -40,9 +40,13 @@ class PanelSum:
         )
         self.n_panels += 1
 
+    def products(self):
+        """Return the mean of the panels' Gram matrices, all rows to the first ones."""
+        return self._sum.T / np.float32(self.n_panels)
+
     def gram(self):
-        """Return the mean of the panels' Gram matrices, centred."""
-        return centred(self._sum.T / np.float32(self.n_panels), len(self._sum))
+        """Return the same centred, training rows apart from the others."""
+        return centred(self.products(), len(self._sum))
 
 
 def gram_of(features, n_train):
@@ -66,13 +70,22 @@ def principal(gram, size):
 
     There are at most n - 1 of them: for a larger size nothing is left out.
     """
-    last = len(gram.within) - 1
-    if size >= last:
+    if size >= len(gram.within) - 1:
         return gram
-    values, vectors = eigh(gram.within, driver="evd", check_finite=False)
-    vectors = np.ascontiguousarray(vectors[:, last + 1 - size :])
-    within = (vectors * values[last + 1 - size :]) @ vectors.T
-    return Gram(within, (gram.between @ vectors) @ vectors.T)
+    values, vectors = leading(gram.within, size)
+    return Gram((vectors * values) @ vectors.T, (gram.between @ vectors) @ vectors.T)
+
+
+def principal_of_all(products, size, n_train):
+    """Return the same with the components of all rows, from the products of all with all."""
+    values, vectors = leading(centred(products, len(products)).within, size)
+    return centred((vectors * values) @ vectors[:n_train].T, n_train)
+
+
+def leading(within, size):
+    """Return the largest eigenvalues and their eigenvectors."""
+    values, vectors = eigh(within, driver="evd", check_finite=False)
+    return values[-size:], np.ascontiguousarray(vectors[:, -size:])
 
 
 def one_hot(labels):

@@ -1,4 +1,4 @@
-"""Accuracies by method, size and seed: summarised, tested, and written as CSV, Markdown, PNG."""
+"""Accuracies by method, size and seed, for Figure 2 and the claims: tested, and written."""
 
 import argparse
 import csv
@@ -117,44 +117,12 @@ class Results:
             for (method, size), scores in self.cells.items():
                 writer.writerows([method, size, seed, s] for seed, s in enumerate(scores))
 
-    def save(self, folder, notes="", *, png=True):
-        """Write name.csv, name.md and, where matplotlib is installed, name.png."""
+    def save(self, folder, notes=""):
+        """Write name.csv and name.md."""
         self.save_numbers(folder)
         text = f"### {self.title}\n\n{notes}\n\n{self.markdown()}\n"
         (folder / f"{self.name}.md").write_text(text, encoding="utf-8")
         print(text)
-        if png:
-            self._picture(folder / f"{self.name}.png")
-
-    def _picture(self, path):
-        plt = pyplot()
-        if plt is None:
-            return
-        methods = self.methods()
-        figure, ax = plt.subplots(figsize=(7, 1.2 + 0.27 * len(methods)), layout="constrained")
-        styles = dict(zip(self.sizes, ("#56b4e9", "#0072b2", "#d55e00"), strict=False))
-        for size, colour in {**styles, ANY: "black"}.items():
-            known = [m for m in methods if (m, size) in self.cells]
-            shift = 0.0 if size == ANY else 0.2 * ((len(styles) - 1) / 2 - self.sizes.index(size))
-            scores = [100 * np.array(self.cells[method, size]) for method in known]
-            ax.errorbar(
-                [one.mean() for one in scores],
-                [methods[::-1].index(method) + shift for method in known],
-                xerr=[one.std(ddof=1) if one.size > 1 else 0.0 for one in scores],
-                fmt="o", ms=4, lw=1, color=colour, label=str(size),
-            )  # fmt: skip
-        ax.set_yticks(range(len(methods)), methods[::-1])
-        ax.set_xlabel("accuracy in per cent, mean ± sd")
-        ax.set_ylim(-0.6, len(methods) - 0.4)
-        ax.grid(axis="y", color="#dddddd", lw=0.6)
-        ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.tick_params(axis="y", length=0)
-        figure.suptitle(self.title, x=0.01, ha="left", fontsize="medium", fontweight="bold")
-        figure.legend(
-            loc="outside lower center", ncols=4, frameon=False, title=self.head, fontsize="small"
-        )
-        figure.savefig(path, dpi=110)
-        print(f"written: {path.with_suffix('.csv')}, .md and .png\n")
 
 
 def pyplot():

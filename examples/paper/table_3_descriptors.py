@@ -39,7 +39,7 @@ class Joint(Experiment):
 
     def series(self, *, pca):
         """Random features of each series: D of them, 3D, and PCA from 3D to D."""
-        for name in OF_THE_PAPER:
+        for name in reversed(OF_THE_PAPER):
             labels = {
                 name: self.size,
                 f"{name}, 3D features": 3 * self.size,

@@ -17,23 +17,16 @@ import numpy as np
 from cells import ANY, Cell, CellFile
 from draws import _whole, many_classes, name_of
 from experiment import N_TERMS, NONE, OF_THE_PAPER, SERIES_OF, half_squared
-from gram import downhill
 from methods import fitted_series
+from one_pass import BATCH, Learner
 from results import arguments
-from scipy import sparse
-from scipy.linalg import cho_solve, cholesky, eigh
-from scipy.linalg.blas import ssyrk, strsm
-from scipy.linalg.lapack import spotrf
+from scipy.linalg import cholesky
+from scipy.linalg.blas import strsm
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.bases import GaussianBasis
 
-BATCH = 2000
 FIRST = 2000  # rows that choose nodes and beta
-# The paper shifts each class so that its 500th highest score is the same; its classes have about
-# 1260 rows each.
-SHARE = 500 / 1260
-RANKED = 60_000  # rows whose scores are ranked for it
 
 
 def pairs(n_rows, *, of_test_rows, seed):
@@ -56,139 +49,6 @@ def many(n_rows, *, of_test_rows, seed, n_classes):
         size = min(BATCH, n_rows - start)
         number = 10**6 * (2 * seed + of_test_rows) + batch
         yield many_classes.batch_of(middles, size, number)
-
-
-class Statistics:
-    """What one pass leaves: scatter of the features, sums of each class."""
-
-    def __init__(self, n_features, n_classes):
-        self.scatter = np.zeros((n_features, n_features), dtype=np.float32, order="F")
-        self.sums = np.zeros((n_classes, n_features))
-        self.counts = np.zeros(n_classes)
-        self.shift = None  # near the mean, so that single precision holds the scatter
-
-    def add(self, features, codes):
-        """Add a batch, shape (n, D), single precision; it is overwritten."""
-        if self.shift is None:
-            self.shift = features.mean(axis=0)
-        features -= self.shift
-        self.scatter = ssyrk(
-            1.0, features.T, beta=1.0, c=self.scatter, lower=True, overwrite_c=True
-        )
-        members = sparse.csr_array(
-            (np.ones(len(codes), np.float32), (codes, np.arange(len(codes)))),
-            shape=(len(self.counts), len(codes)),
-        )
-        self.sums += members @ features
-        self.counts += np.bincount(codes, minlength=len(self.counts))
-
-    def centred(self, size):
-        """Return mean and scatter of the first features, lower triangle, and class sums."""
-        n = self.counts.sum()
-        mean = self.sums[:, :size].sum(axis=0) / n
-        scatter = self.scatter[:size, :size].copy(order="F")
-        scatter -= (n * mean[:, None]).astype(np.float32) * mean.astype(np.float32)
-        return mean, scatter, self.sums[:, :size] - self.counts[:, None] * mean
-
-    def model(self, centred, penalty):
-        """Return coefficients and intercept of ridge regression, for features less the shift."""
-        mean, scatter, sums = centred
-        raised = scatter.copy(order="F")
-        raised[np.diag_indices(len(raised))] += np.float32(penalty)
-        factor, failed = spotrf(raised, lower=True, clean=False, overwrite_a=True)
-        if failed:
-            return None
-        coef = cho_solve((factor, True), sums.T.astype(np.float32), check_finite=False)
-        return coef, self.counts / self.counts.sum() - mean @ coef
-
-
-class Ranked:
-    """The highest scores of each class, down to the rank of the paper's calibration."""
-
-    def __init__(self, n_rows, n_classes):
-        self.rank = max(1, round(SHARE * n_rows / n_classes))
-        self.highest = np.full((self.rank, n_classes), -np.inf)
-
-    def add(self, scores):
-        """Take note of the scores of a batch."""
-        joined = np.concatenate([self.highest, scores])
-        self.highest = np.partition(joined, -self.rank, axis=0)[-self.rank :]
-
-    def shifts(self):
-        """Return what is taken off each class, so that all are equal at the rank."""
-        return self.highest.min(axis=0)
-
-
-class Learner:
-    """One pass over a stream with one kind of features, for several numbers of them."""
-
-    def __init__(self, stream, n_rows, n_classes, seed):
-        self.stream, self.n_rows, self.n_classes, self.seed = stream, n_rows, n_classes, seed
-
-    def run(self, make_features, sizes, n_pca=None):
-        """Yield size, penalty, accuracy, accuracy after calibration."""
-        statistics, last = Statistics(max(sizes), self.n_classes), []
-        for place, (rows, codes) in enumerate(
-            self.stream(self.n_rows, of_test_rows=False, seed=self.seed)
-        ):
-            features = make_features(rows)
-            if (place + 1) * BATCH <= self.n_rows * 9 // 10:
-                statistics.add(features, codes)
-            else:
-                last.append((features - statistics.shift, codes))
-        penalties = {size: self._penalty(statistics, last, size, n_pca) for size in sizes}
-        for features, codes in last:
-            statistics.add(features + statistics.shift, codes)
-        models = {}
-        for size, penalty in penalties.items():
-            problem, turn = _principal(statistics.centred(size), n_pca)
-            models[size] = turn, *statistics.model(problem, penalty)
-        n_ranked = min(self.n_rows, RANKED)
-        ranked = {size: Ranked(n_ranked, self.n_classes) for size in sizes}
-        for rows, _ in self.stream(n_ranked, of_test_rows=False, seed=self.seed):
-            features = make_features(rows) - statistics.shift
-            for size, (turn, coef, intercept) in models.items():
-                ranked[size].add(turn(features[:, :size]) @ coef + intercept)
-        right = {size: [] for size in sizes}
-        for rows, codes in self.stream(5000, of_test_rows=True, seed=self.seed):
-            features = make_features(rows) - statistics.shift
-            for size, (turn, coef, intercept) in models.items():
-                scores = turn(features[:, :size]) @ coef + intercept
-                both = scores, scores - ranked[size].shifts()
-                right[size].append([one.argmax(axis=1) == codes for one in both])
-        for size in sizes:
-            yield size, penalties[size], *np.concatenate(right[size], axis=1).mean(axis=1)
-
-    def _penalty(self, statistics, last, size, n_pca):
-        """Return the penalty of the least squared error on rows that are not learnt yet."""
-        problem, turn = _principal(statistics.centred(size), n_pca)
-        rows = [turn(features[:, :size]) for features, _ in last]
-
-        def error(penalty):
-            model = statistics.model(problem, penalty)
-            if model is None:
-                return np.inf
-            total = 0.0
-            for features, (_, codes) in zip(rows, last, strict=True):
-                scores = features @ model[0] + model[1]
-                # |s - e_y|^2 = |s|^2 - 2 s_y + 1
-                own = scores[np.arange(len(codes)), codes]
-                total += float((scores**2).sum() - 2.0 * own.sum())
-            return total
-
-        errors = downhill(error)
-        return min(errors, key=errors.get)
-
-
-def _principal(problem, n_pca):
-    """Turn a problem into the leading principal components, if asked for."""
-    if n_pca is None:
-        return problem, lambda features: features
-    mean, scatter, sums = problem
-    values, vectors = eigh(scatter, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-    vectors = vectors[:, len(values) - n_pca :]
-    inside = np.asfortranarray(np.diag(values[len(values) - n_pca :]))
-    return (mean @ vectors, inside, sums @ vectors), lambda features: features @ vectors
 
 
 def random_features(first, series_name, n_features, panel, seed):
@@ -253,7 +113,7 @@ def run(cells, what, seed, part, *, quick):
     stream, n_classes = pairs, 55
     if what == "thousand":
         n_classes = 50 if quick else 1000
-        stream, n_rows = partial(many, n_classes=n_classes), n_rows if quick else 200_000
+        stream, n_rows = partial(many, n_classes=n_classes), n_rows if quick else 100_000
     learner = Learner(stream, n_rows, n_classes, seed)
     sizes = tuple(panel * n for n in (3, 5, 7))
     data = f"{what} of {name_of('bow')}"

@@ -1,0 +1,336 @@
+"""The tables and figures of the page, from the accuracies of all cells."""
+
+import numpy as np
+from paired import Difference, mean_of, n_tests, significant
+
+SETS = ("fashion_bow", "cifar10_three bow", "fashion_hog", "cifar10_three hog")
+SIZES = (3000, 5000, 7000)
+N_TRAIN = 5000
+LEARNERS = ("ridge", "svm")
+SERIES = ("Chebyshev", "VZ", "Direct")
+METHODS = (
+    "Linear",
+    "Linear on square roots",
+    "Chi2 (additive kernel)",
+    "Chi2-Skewed",
+    *SERIES,
+    "Direct, refined k",
+    "Direct, orthogonal",
+    "Direct, orthogonal, 1 degree of freedom",
+    "Direct, subspace",
+    "Landmarks (Nyström by the series)",
+    "Nyström",
+    *(f"PCA-training-{name}" for name in SERIES),
+    "PCA-Direct",
+    *(f"{name}, 3D features" for name in SERIES),
+    "Exact exp-chi2",
+    "Exact, 1 degree of freedom",
+)
+
+
+def table(heads, rows, n_left=1):
+    """Return a table in Markdown, the first columns to the left, rows of strings."""
+    marks = ["---"] * n_left + ["---:"] * (len(heads) - n_left)
+    lines = [heads, marks, *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def mean(values):
+    """Return mean ± standard deviation of a mapping from seeds."""
+    numbers = np.array(list(values.values()))
+    if numbers.size == 0:
+        return ""
+    spread = f" ± {numbers.std(ddof=1):.2f}" if numbers.size > 1 else ""
+    return f"{numbers.mean():.2f}{spread}"
+
+
+def count(*parts):
+    """Return a number of seeds, or a range of numbers."""
+    sizes = sorted({len(one) for one in parts if one})
+    return "" if not sizes else "–".join(map(str, dict.fromkeys((sizes[0], sizes[-1]))))
+
+
+def tested(differences, where):
+    """Return a sentence on the tests of a table."""
+    found = significant(differences)
+    return (
+        f"Bold: not zero by paired t-tests over draws, Holm's adjustment for the "
+        f"{n_tests(differences)} tests{where}, 5 %: {len(found)} of them."
+    )
+
+
+def one_set(accuracies, *words):
+    """Return the accuracies on one descriptor."""
+    data, rows = " ".join(words), []
+    for method in METHODS:
+        cells = [
+            accuracies.of(data, method, size, learner=one) for one in LEARNERS for size in SIZES
+        ]
+        if any(cells):
+            texts = [mean(cell) or _same(method, size)
+                     for cell, size in zip(cells, SIZES * len(LEARNERS), strict=True)]  # fmt: skip
+            rows.append([method, count(*cells), *texts])
+    return table(["features", "seeds", *_columns()], rows)
+
+
+def _same(method, size):
+    """Return which other row has the features of a cell that is empty for that reason."""
+    if method.startswith("PCA-training") and size >= N_TRAIN - 1:
+        return "as 3D"
+    if method.startswith(("Nyström", "Landmarks")) and size >= N_TRAIN:
+        return "as exact"
+    return ""
+
+
+def _columns():
+    return [f"{learner}, {size}" for learner in LEARNERS for size in SIZES]
+
+
+def differences(accuracies):
+    """Return the table of differences to Direct."""
+    columns = [(learner, size) for learner in LEARNERS for size in SIZES]
+    return _tested_table("features", _to_direct(accuracies), METHODS, columns)
+
+
+def less(accuracies, learner, size, *words):
+    """Return how much better a method is than Direct, in points: mean ± standard error."""
+    return _to_direct(accuracies)[" ".join(words), learner, int(size)].text()
+
+
+def _to_direct(accuracies):
+    """Return differences to Direct at equal size over the draws of all descriptors."""
+    return {
+        (method, learner, size): Difference.joined(
+            Difference(
+                accuracies.of(data, method, size, learner=learner),
+                accuracies.of(data, "Direct", size, learner=learner),
+            )
+            for data in SETS
+        )
+        for method in METHODS
+        for learner in LEARNERS
+        for size in SIZES
+        if method != "Direct"
+    }
+
+
+def _tested_table(head, found, names, columns, ends=""):
+    """Return a table of differences, (name, *column) -> Difference, and a sentence on its tests.
+
+    Only differences are tested whose names end so.
+    """
+    family = {key: one for key, one in found.items() if key[0].endswith(ends)}
+    bold, rows = significant(family), []
+    for name in names:
+        keys = [(name, *column) for column in columns]
+        own = [found[key] for key in keys if key in found]
+        if any(one.values.size for one in own):
+            texts = [found[key].text(bold=key in bold, seeds=True) for key in keys]
+            rows.append([name, *texts])
+    heads = [head, *(", ".join(map(str, column)) for column in columns)]
+    return table(heads, rows) + "\n\n" + tested(family, f' in rows "{ends}"' if ends else " here")
+
+
+def orderings(accuracies):
+    """Return the differences that the paper's ordering is about."""
+    found = _of_series(accuracies)
+    names = [f"{learner}, {data}" for learner in LEARNERS for data in SETS]
+    columns = list(dict.fromkeys(key[1:] for key in found))
+    return _tested_table("data", found, names, columns) + "\n\n" + _pooled(accuracies)
+
+
+def counts(accuracies):
+    """Return in words how often Direct is better than VZ and Chebyshev, and by a test."""
+    found = _of_series(accuracies)
+    means = [one.values.mean() for one in found.values() if one.is_tested]
+    sure = [found[key].values.mean() for key in significant(found)]
+    return (
+        f"of {len(means)} comparisons the mean favours Direct in {sum(m > 0 for m in means)}; "
+        f"with Holm's adjustment {sum(m > 0 for m in sure)} of them are in its favour "
+        f"and {sum(m < 0 for m in sure)} against it"
+    )
+
+
+def _of_series(accuracies):
+    """Return Direct less VZ and Chebyshev, by learner and descriptor, and by size."""
+    columns = [(f"Direct − {other}", size) for other in ("VZ", "Chebyshev") for size in SIZES]
+    found = {}
+    for learner in LEARNERS:
+        for label, size in columns:
+            for data in SETS:
+                pair = label.split(" − ")
+                sides = (accuracies.of(data, one, size, learner=learner) for one in pair)
+                found[f"{learner}, {data}", label, size] = Difference(*sides)
+    return found
+
+
+def _pooled(accuracies):
+    """Return a line for each comparison: the mean over sets and sizes, by seed."""
+    lines = []
+    for learner in LEARNERS:
+        for pair in (("Direct", "VZ"), ("Direct", "Chebyshev"), ("VZ", "Chebyshev")):
+            sides = (
+                mean_of([accuracies.of(data, name, size, learner=learner)
+                         for data in SETS for size in SIZES])
+                for name in pair
+            )  # fmt: skip
+            pooled = Difference(*sides)
+            if pooled.is_tested:
+                lines.append(
+                    f"* {learner}, {' − '.join(pair)}: {pooled.text()} points, "
+                    f"p = {pooled.p_value:.2f} ({pooled.values.size} seeds)"
+                )
+    head = (
+        "Mean over the four descriptors and the three sizes, one number a seed; "
+        f"{len(lines)} tests, p not adjusted:"
+    )
+    return "\n".join([head, "", *lines]) if lines else "Too few seeds for a test of the means."
+
+
+def components(accuracies):
+    """Return what PCA from 3D to D adds, and what 3D features add without PCA."""
+    found = _of_components(accuracies)
+    names = [f"{learner}, {data}" for learner in LEARNERS for data in (*SETS, "all")]
+    columns = list(dict.fromkeys(key[1:] for key in found))
+    return _tested_table("data", found, names, columns, "all")
+
+
+def gain(accuracies, learner, size, *words):
+    """Return a figure of that table over all draws."""
+    return _of_components(accuracies)[f"{learner}, all", " ".join(words), int(size)].text()
+
+
+def _of_components(accuracies):
+    """Return differences between D and 3D features and PCA, means over the series."""
+    kinds = {
+        "3D − D": ("{}, 3D features", "{}"),
+        "PCA − D": ("PCA-training-{}", "{}"),
+        "PCA − 3D": ("PCA-training-{}", "{}, 3D features"),
+    }
+    columns = [(kind, SIZES[0]) for kind in kinds] + [("3D − D", size) for size in SIZES[1:]]
+    found = {}
+    for learner in LEARNERS:
+        for kind, size in columns:
+            for data in SETS:
+                sides = (
+                    mean_of([accuracies.of(data, label.format(name), size, learner=learner)
+                             for name in SERIES])
+                    for label in kinds[kind]
+                )  # fmt: skip
+                found[f"{learner}, {data}", kind, size] = Difference(*sides)
+            parts = [found[f"{learner}, {data}", kind, size] for data in SETS]
+            found[f"{learner}, all", kind, size] = Difference.joined(parts)
+    return found
+
+
+def terms(accuracies):
+    """Return differences between few terms and five, and between five and the exact kernel."""
+    size, rows = SIZES[-1], []
+    names = (*SERIES, "Direct, refined k")
+    differences = {
+        (data, name, number): Difference(
+            accuracies.of(data, name, size, terms=number),
+            accuracies.of(data, name, size, terms=5),
+        )
+        for data in SETS
+        for name in names
+        for number in range(1, 5)
+    }
+    for name in names:  # over all sets
+        for number in range(1, 5):
+            parts = [differences[data, name, number] for data in SETS]
+            differences["all", name, number] = Difference.joined(parts)
+    pooled = {key: one for key, one in differences.items() if key[0] == "all"}
+    bold = significant(pooled)
+    for data in (*SETS, "all"):
+        for name in names:
+            keys = [(data, name, number) for number in range(1, 5)]
+            own = [differences[key] for key in keys]
+            if any(one.values.size for one in own):
+                texts = [
+                    one.text(bold=key in bold, seeds=True)
+                    for key, one in zip(keys, own, strict=True)
+                ]
+                last = Difference(
+                    accuracies.of(data, name, size), accuracies.of(data, "Exact exp-chi2", size)
+                )
+                rows.append([data, name, *texts, last.text(seeds=True)])
+    heads = ["data", "series", *(f"{n} − 5 terms" for n in range(1, 5)), "5 terms − exact"]
+    return table(heads, rows, n_left=2) + "\n\n" + tested(pooled, ' in rows "all"')
+
+
+def betas(accuracies):
+    """Return accuracies with the paper's beta, and less those with one over the mean distance."""
+    rows = []
+    for learner in LEARNERS:
+        for data in SETS:
+            for name in (*SERIES, "Nyström", "Exact exp-chi2"):
+                fixed, auto = (
+                    [accuracies.of(data, name, size, beta=beta, learner=learner) for size in SIZES]
+                    for beta in ("1.5", "auto")
+                )
+                if any(fixed):
+                    less = [Difference(*pair).text() for pair in zip(fixed, auto, strict=True)]
+                    rows.append([learner, data, name, count(*fixed), *map(mean, fixed), *less])
+    heads = ["learner", "data", "features", "seeds", *(f"{size}, beta = 1.5" for size in SIZES)]
+    heads += [f"{size}, 1.5 − auto" for size in SIZES]
+    return table(heads, rows, n_left=3)
+
+
+def descriptors(accuracies):
+    """Return the table of three descriptors."""
+    exact = "Exact, sum of kernels", "Exact, product of kernels"
+    methods = (*METHODS[: METHODS.index("Exact exp-chi2")], *exact)
+    size, rows = SIZES[0], []
+    cells = {
+        (method, learner): accuracies.of("cifar10_three", method, size, learner=learner)
+        for method in methods
+        for learner in LEARNERS
+    }
+    for method in methods:
+        own = [cells[method, learner] for learner in LEARNERS]
+        less = [Difference(cells[method, one], cells["Direct", one]).text() for one in LEARNERS]
+        if any(own):
+            less = ["", ""] if method == "Direct" else less
+            rows.append([method, count(*own), mean(own[0]), less[0], mean(own[1]), less[1]])
+    heads = ["features", "seeds", "ridge", "ridge − Direct", "SVM", "SVM − Direct"]
+    return table(heads, rows)
+
+
+def streams(accuracies, *words):
+    """Return the table of one stream."""
+    data = f"{words[0]} of fashion_bow"
+    names = ("Linear", "Linear on square roots", *SERIES, "Direct, subspace", "Nyström",
+             *(f"PCA-{name}" for name in SERIES))  # fmt: skip
+    rows = []
+    for name in names:
+        kinds = [
+            [accuracies.of(data, name, size, learner=kind) for size in SIZES]
+            for kind in ("ridge", "calibrated ridge")
+        ]
+        if any(kinds[0]):
+            rows.append([name, count(*kinds[0]), *(mean(one) for kind in kinds for one in kind)])
+    heads = ["features", "seeds", *SIZES, *(f"{size}, calibrated" for size in SIZES)]
+    return table(heads, rows)
+
+
+def seconds(accuracies, *words):
+    """Return the median seconds of a cell, and the hours of all, of tables by their names."""
+    rows = []
+    for name in words:
+        for learner in dict.fromkeys(
+            line["learner"] for line in accuracies.lines if line["table"] == name
+        ):
+            spent = [
+                float(line["seconds"])
+                for line in accuracies.lines
+                if line["table"] == name and line["learner"] == learner
+            ]
+            rows.append([name, learner, len(spent), f"{np.median(spent):.1f}",
+                         f"{max(spent):.0f}", f"{sum(spent) / 60:.0f}"])  # fmt: skip
+    heads = ["table", "learner", "cells", "median seconds", "longest", "minutes in all"]
+    return table(heads, rows, n_left=2)
+
+
+TABLES = (one_set, differences, orderings, components, terms, betas, descriptors, streams, seconds)
+FIGURES = (less, counts, gain)

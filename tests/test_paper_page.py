@@ -1,0 +1,135 @@
+"""The page of the paper's experiments: made from the CSV files, with tests that count."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import t, ttest_rel
+
+FOLDER = Path(__file__).parents[1] / "examples" / "paper"
+HEAD = "data,method,size,terms,beta,learner,seed,accuracy,penalty,seconds"
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:  # plain names, which others may want
+        if str(FOLDER) in str(getattr(sys.modules[name], "__file__", None)):
+            del sys.modules[name]
+
+
+def write(folder, name, cells):
+    """Write a file of cells: (data, method, size, terms, beta, learner) -> accuracies by seed."""
+    lines = [
+        ",".join([*(f'"{word}"' for word in cell), str(seed), str(accuracy), "1", "2.0"])
+        for cell, accuracies in cells.items()
+        for seed, accuracy in enumerate(accuracies)
+    ]
+    (folder / f"{name}.csv").write_text("\n".join([HEAD, *lines]) + "\n", encoding="utf-8")
+
+
+def test_the_page_is_what_the_script_makes_of_the_files(paper):
+    page, paired = paper("page"), paper("paired")
+    text = page.page((FOLDER / "page.md").read_text("utf-8"), paired.Accuracies(FOLDER))
+    assert text == (FOLDER / "README.md").read_text("utf-8"), "run examples/paper/page.py"
+
+
+def test_a_small_table_has_means_and_paired_differences(paper, tmp_path):
+    page, paired = paper("page"), paper("paired")
+    direct, other = [0.80, 0.82, 0.84, 0.83], [0.81, 0.83, 0.85, 0.85]
+    write(
+        tmp_path,
+        "table_1_bow",
+        {
+            ("fashion_bow", "Direct", "3000", "5", "auto", "ridge"): direct,
+            ("fashion_bow", "VZ", "3000", "5", "auto", "ridge"): other,
+            ("fashion_bow", "Exact exp-chi2", "any", "-", "auto", "ridge"): other[:2],
+            ("fashion_bow", "Nyström", "3000", "-", "auto", "ridge"): other[:1],
+        },
+    )
+    accuracies = paired.Accuracies(tmp_path)
+    text = page.page("before\n\n{{ one_set fashion_bow }}\nafter", accuracies)
+    lines = {line.split(" | ")[0].strip("| "): line.split(" | ")[1:] for line in text.splitlines()}
+    assert text.startswith("before\n")
+    assert text.endswith("after")
+    assert lines["Direct"][:4] == ["4", "82.25 ± 1.71", "", ""]
+    assert lines["Nyström"][:4] == ["1", "81.00", "as exact", "as exact"]
+    assert lines["Exact exp-chi2"][:4] == ["2", *3 * ["82.00 ± 1.41"]]  # at any size
+    text = paper("tables").differences(accuracies)
+    lines = {line.split(" | ")[0].strip("| "): line.split(" | ")[1:] for line in text.splitlines()}
+    # Differences of 1, 1, 1 and 2: mean 1.25, standard deviation 0.5, standard error 0.25.
+    assert lines["VZ"][0] == "**+1.25 ± 0.25** (4)"
+    assert lines["Exact exp-chi2"][0] == "+1.00 ± 0.00 (2)"  # two draws: no test, so not bold
+    assert lines["Nyström"][:2] == ["+1.00 (1)", ""]
+    assert "for the 1 tests here, 5 %: 1 of them" in text
+    assert page.page("({{ less ridge 3000 VZ }})", accuracies) == "(+1.25 ± 0.25)"
+    # Direct is the worse of the one pair that can be tested.
+    assert "of 1 comparisons the mean favours Direct in 0" in page.page("{{ counts }}", accuracies)
+
+
+def test_differences_are_paired_and_holm_counts_the_tests(paper):
+    paired, random = paper("paired"), np.random.default_rng(0)
+    first, second = random.normal(80.0, 3.0, (2, 8))
+    pair = dict(enumerate(first)), dict(enumerate(second, start=2))
+    one = paired.Difference(*pair)
+    assert one.values.size == 6
+    assert one.p_value == pytest.approx(ttest_rel(first[2:], second[:6]).pvalue)
+
+    def with_p(p):
+        found = paired.Difference({0: 1.0, 1: 2.0, 2: 4.0}, {0: 0.0, 1: 0.0, 2: 0.0})
+        found.__class__ = type("Known", (paired.Difference,), {"p_value": p})
+        return found
+
+    # Holm: .01 * 4 and .016 * 3 are below 5 %, .03 * 2 is not, and then nothing is.
+    known = {p: with_p(p) for p in (0.016, 0.03, 0.01, 0.04)}
+    assert paired.significant(known) == {0.01, 0.016}
+    assert paired.n_tests({**known, "too few": paired.Difference({0: 1.0}, {0: 2.0})}) == 4
+
+
+def test_draws_of_several_descriptors_are_tested_by_the_variance_within_them(paper):
+    """The mean of a regression on indicators of the groups, by its textbook formulas."""
+    paired, random = paper("paired"), np.random.default_rng(0)
+    groups = [random.normal(centre, 1.0, size) for centre, size in ((9.0, 4), (-3.0, 5), (1.0, 1))]
+    zero = dict.fromkeys(range(5), 0.0)
+    parts = [paired.Difference(dict(enumerate(group)), zero) for group in groups]
+    joined = paired.Difference.joined([*parts, paired.Difference({}, zero)])
+    design = np.repeat(np.eye(3), [4, 5, 1], axis=0)
+    values = np.concatenate(groups)
+    np.testing.assert_array_equal(joined.values, values)
+    coef, squares, *_ = np.linalg.lstsq(design, values, rcond=None)
+    weights = np.array([4, 5, 1]) / 10
+    variance = squares[0] / 7 * weights @ np.linalg.inv(design.T @ design) @ weights
+    assert joined.freedom == 7
+    assert joined.error == pytest.approx(np.sqrt(variance))
+    expected = 2 * t.sf(abs(weights @ coef) / np.sqrt(variance), 7)
+    assert joined.p_value == pytest.approx(expected)
+
+
+def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
+    page, paired = paper("page"), paper("paired")
+    write(
+        tmp_path,
+        "table_1_bow",
+        {(data, method, size, terms, beta, learner): [0.5, 0.6]
+         for data in ("fashion_bow", "cifar10_three", "pairs of fashion_bow")
+         for name in ("Chebyshev", "VZ", "Direct")
+         for method in (name, f"{name}, 3D features")
+         for size in ("3000", "7000")
+         for terms in ("1", "5")
+         for beta in ("auto", "1.5")
+         for learner in ("ridge", "svm", "calibrated ridge")},
+    )  # fmt: skip
+    words = {"one_set": "fashion_bow", "streams": "pairs", "seconds": "table_1_bow"}
+    names = [function.__name__ for function in paper("tables").TABLES]
+    text = "\n\n".join(f"{{{{ {name} {words.get(name, '')} }}}}" for name in names)
+    made = page.page(text, paired.Accuracies(tmp_path))
+    assert "{{" not in made
+    tables = [part.splitlines() for part in made.split("\n\n") if part.startswith("| ")]
+    assert len(tables) == len(names)
+    for lines in tables:
+        assert len({line.count(" | ") for line in lines}) == 1, lines[0]
+        assert len(lines) > 2, lines[0]
