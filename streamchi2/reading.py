@@ -16,7 +16,7 @@ from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
-from streamchi2.statistics.row_buffer import Block
+from streamchi2.statistics.row_buffer import Block, Boundaries
 from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.validation import Floats
 
@@ -29,8 +29,9 @@ Result = TypeVar("Result")
 class PendingFeatures:
     """Features of pending rows, kept from one reading to the next and until they are learnt.
 
-    Rows are featurised in chunks from the start of their block, as a whole block is, so that the
-    bits are the same whenever it was done.
+    Where bits depend on which rows are featurised together, chunks end at absolute positions of the
+    stream, those at which models are solved among them: so bits are the same whenever it was done,
+    and a stream that is read at those positions featurises each row once.
     """
 
     def __init__(self) -> None:
@@ -43,14 +44,26 @@ class PendingFeatures:
             known = np.empty((0, feature_map.n_components))
         n_rows = block.stop - block.start
         n_known = min(known.shape[0], n_rows)
+        ends = None
         if not feature_map.is_rowwise:
-            n_known -= n_known % feature_map.block_rows  # an incomplete chunk may round otherwise
+            ends = _chunk_ends(block.start, block.stop, feature_map.block_rows)
+            # An incomplete chunk may round otherwise.
+            n_known = max((end for end in ends if end <= n_known), default=0)
+            ends = [end - n_known for end in ends if end > n_known]
         if n_known == n_rows:
             return known[:n_rows]
-        rest = feature_map.transform(block.rows[n_known:], n_jobs=n_jobs)
+        rest = feature_map.transform(block.rows[n_known:], n_jobs=n_jobs, ends=ends)
         features = rest if n_known == 0 else np.concatenate([known[:n_known], rest])
         self._known = (feature_map, block.start, features)
         return features
+
+
+def _chunk_ends(start: int, stop: int, longest: int) -> list[int]:
+    """Return where chunks of the rows from ``start`` to ``stop`` end, counted from ``start``."""
+    boundaries, ends = Boundaries.growing(longest), [start]
+    while ends[-1] < stop:
+        ends.append(min(stop, boundaries.after(ends[-1])))
+    return [end - start for end in ends[1:]]
 
 
 class Reading:
@@ -103,18 +116,25 @@ class Reading:
 
     def _inputs(self) -> AdaptiveFeatureMap:
         assert self._adaptive is not None
-        if self._pending is None:
-            return self._adaptive
-        adaptive = self._adaptive.copy()
-        adaptive.absorb(self._pending.rows, self._pending.weights)
+        pending, adaptive = self._pending, self._adaptive
+        if pending is None:
+            return adaptive
+        planned = self._stream.provisional(adaptive, pending)
+        if planned is not None:  # on the first of these rows
+            if pending.stop == planned.n_rows:
+                return planned
+            adaptive, pending = planned, pending.part(planned.n_rows, pending.stop)
+        adaptive = adaptive.copy()
+        adaptive.absorb(pending.rows, pending.weights)
         return adaptive
 
     @property
     def feature_map(self) -> FeatureMap:
-        """The map in use; before the first rows are complete, planned on the rows there are."""
-        known = None if self._adaptive is None else self._adaptive.feature_map
-        if known is None and self._stream.stepwise:
-            known = self._stream.provisional_map()
+        """The map in use; before the first rows are complete, planned on those there are."""
+        assert self._adaptive is not None
+        known = self._adaptive.feature_map
+        if known is None and self._pending is not None:
+            known = self._stream.provisional_map(self._adaptive, self._pending)
         feature_map = self.inputs.feature_map if known is None else known
         assert feature_map is not None
         return feature_map

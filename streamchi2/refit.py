@@ -64,8 +64,8 @@ class RefitSchedule(Saved):
         """
         if self.fitted_at < stream.buffer.position:
             return stream.n_rows
-        growing = Boundaries((1,), (1 << 62,), growing_from=1, longest=self.longest)
-        return min(stream.next_stop, growing.after(self.fitted_at))
+        growing = Boundaries.growing(self.longest).after(self.fitted_at)
+        return min(stream.next_stop, growing)
 
     def retune_next(self) -> None:
         """Choose penalty and temperature again with the next solution."""

@@ -122,9 +122,10 @@ class Stream(Saved):
         self.version = 0  # grows with every change
         self.n_jobs: int | None = None
         # Before the map is planned: whether maps of the first 1, 4, 16, ... rows serve meanwhile,
-        # as a model that is solved at every step needs, or maps of all rows there are.
+        # as a model that is solved at every step needs, or maps of all rows while they are few.
         self.stepwise = False
-        self._provisional: tuple[int, FeatureMap] | None = None
+        self._few: tuple[int, FeatureMap] | None = None
+        self._provisional: tuple[AdaptiveFeatureMap, AdaptiveFeatureMap] | None = None
         self._reading: Reading | None = None
         self._unfinished: Change | None = None  # that failed for lack of memory
         self.pending_cache = PendingFeatures()
@@ -263,7 +264,7 @@ class Stream(Saved):
                 self.finish()
             adaptive, feature_map, memory = self.feature_map, None, self.memory
             steps: list[Step] = []
-            values: dict[str, Any] = {"_provisional": None, "_reading": None}
+            values: dict[str, Any] = {"_few": None, "_provisional": None, "_reading": None}
             if adaptive is not None:
                 # All that may fail works on copies, which share what is large.
                 adaptive = adaptive.copy()
@@ -344,22 +345,43 @@ class Stream(Saved):
             return None
         return MemoryLadder(self.memory_params, blocks, self.buffer.position + block.n_rows)
 
-    def provisional_map(self) -> FeatureMap | None:
-        """Return the map of the first 1, 4, 16, ... pending rows; None where there are none.
+    def provisional(
+        self, adaptive: AdaptiveFeatureMap, pending: Block
+    ) -> AdaptiveFeatureMap | None:
+        """Return the map planned on the first 256 pending rows, which serves until all are there.
 
-        The largest power of four that the rows reach counts, so that the map changes seldom.
+        None where the map is planned for good or there are fewer rows than that; or where those
+        are all equal, or the features are made of rows, so that a map of all of them is wanted.
         """
-        pending = self.buffer.pending
-        if pending is None:
+        most = adaptive.params.provisional_rows
+        if adaptive.feature_map is not None or most is None or pending.stop < most:
             return None
-        n_rows = 4 ** ((self.buffer.n_pending.bit_length() - 1) // 2)
-        if self._provisional is None or self._provisional[0] != n_rows:
-            first = pending.part(pending.start, pending.start + n_rows)
-            assert self.feature_map is not None
+        if self._provisional is None or self._provisional[0] is not adaptive:
+            first = pending.part(0, most)
+            found = adaptive
+            if not self._must_wait(first):
+                found = adaptive.copy()
+                with one_blas_thread:
+                    found.absorb(first.rows, first.weights)
+            self._provisional = adaptive, found
+        return None if self._provisional[1] is adaptive else self._provisional[1]
+
+    def provisional_map(self, adaptive: AdaptiveFeatureMap, pending: Block) -> FeatureMap | None:
+        """Return the map that serves until it is planned; None where that is one of all rows.
+
+        A model that is solved at every step takes that of the first 1, 4, 16 or 64 rows.
+        """
+        planned = self.provisional(adaptive, pending)
+        if planned is not None:
+            return planned.feature_map
+        if not self.stepwise:
+            return None
+        n_rows = 4 ** ((pending.stop.bit_length() - 1) // 2)
+        if self._few is None or self._few[0] != n_rows:
+            first = pending.part(0, n_rows)
             with one_blas_thread:
-                found = self.feature_map.provisional(first.rows, first.weights)
-            self._provisional = n_rows, found
-        return self._provisional[1]
+                self._few = n_rows, adaptive.provisional(first.rows, first.weights)
+        return self._few[1]
 
     def learn_pending(self) -> None:
         """Learn the pending rows where they reach the end of a block."""
@@ -467,7 +489,8 @@ class Stream(Saved):
             # Several steps, any of which may fail: on a copy, whose state is taken over at once.
             twin = self.copy()
             twin._merge_now(shard)
-            values = {**twin.get_state(), "_provisional": None, "gram_cache": GramMatrix()}
+            values = {**twin.get_state(), "_few": None, "_provisional": None}
+            values["gram_cache"] = GramMatrix()
             values |= {"version": self.version + 1, "_reading": None}
             Change(self, values).finish()
         return self

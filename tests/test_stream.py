@@ -26,6 +26,7 @@ from streamchi2.model import ModelParams, fit
 from streamchi2.persistence import dumped, loaded
 from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.statistics.feature_statistics import FeatureStatistics
+from streamchi2.statistics.row_buffer import Boundaries
 from streamchi2.statistics.targets import ClassTargets, NumericTargets, with_labels
 from streamchi2.stream import Stream
 
@@ -264,9 +265,9 @@ def featurised(monkeypatch):
     counted = []
     transform = MapBlock.transform
 
-    def counting(self, rows, *, n_jobs=None):
+    def counting(self, rows, **how):
         counted.append(rows.shape[0])
-        return transform(self, rows, n_jobs=n_jobs)
+        return transform(self, rows, **how)
 
     monkeypatch.setattr(MapBlock, "transform", counting)
     return counted
@@ -291,6 +292,44 @@ def test_reading_featurises_complete_chunks_once(featurised):
     # Beyond each row once, a reading does the rows after the last complete chunk again.
     assert sum(featurised) <= 476 + n_readings * chunk
     assert len(featurised) <= 2 * n_readings
+
+
+@pytest.mark.parametrize("basis", ["orthogonal", "subspace", "gaussian"])
+def test_a_stream_read_where_models_are_solved_featurises_each_row_once(featurised, basis):
+    stream = fed(mapped(basis=basis), [0, 64])
+    assert stream.is_planned
+    featurised.clear()
+    position, growing = 64, Boundaries.growing()
+    while position < N_ROWS:
+        stop = min(growing.after(position), N_ROWS)
+        fed(stream, [position, stop])
+        assert stream.reading().statistics.n_rows == stop
+        position = stop
+    assert sum(featurised) == N_ROWS - 64
+
+
+def test_a_map_of_the_first_256_rows_serves_until_it_is_planned(featurised):
+    stream, plans = mapped(n_components=1024, basis="subspace"), []
+    for stop in (255, 256, 300, 500):
+        fed(stream, [stream.n_rows, stop])
+        reading = stream.reading()
+        plans.append(reading.feature_map)
+        assert reading.inputs.n_rows == stop
+        assert reading.inputs.feature_map == reading.feature_map
+        assert reading.statistics.n_rows == stop
+    few, first, *later = plans
+    assert few != first
+    assert all(found == first for found in later)
+    assert not stream.is_planned
+    whole = fed(mapped(n_components=1024, basis="subspace"), [0, 256]).flush()
+    assert whole.feature_map.feature_map == first
+
+
+def test_a_map_is_planned_on_all_rows_where_the_first_are_equal():
+    stream = mapped(n_components=1024, basis="subspace")
+    stream.update(np.repeat(ROWS[:1], 256, axis=0), MARKED[:256])
+    stream.update(ROWS[256:400], MARKED[256:400])
+    assert stream.reading().feature_map == stream.copy().flush().feature_map.feature_map
 
 
 def test_a_model_that_is_read_again_is_not_featurised_again(featurised):

@@ -88,6 +88,10 @@ class Basis(Saved):
     # Whether one row alone gives the bits that it gives among others.
     is_rowwise: ClassVar[bool] = False
 
+    # Rows from which a map is planned, at most, that serves until all first rows are there; None
+    # where the features are made of the rows, so that all of them are wanted.
+    provisional_rows: ClassVar[int | None] = 4 * FIRST_ROWS
+
     n_inputs: int
     n_components: int
     beta: float

@@ -66,6 +66,7 @@ class LandmarkBasis(SavedValue, Basis):
         "dof": Float(0.0),
     }
     moves_with_series: ClassVar[bool] = False  # distances between rows stay what they are
+    provisional_rows: ClassVar[int | None] = None
 
     landmarks: sparse.csr_array
     whitening: NDArray[np.float64]

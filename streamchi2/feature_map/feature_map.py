@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
@@ -104,7 +105,9 @@ class MapBlock(SavedValue):
         """Return the block with another series and all else unchanged."""
         return replace(self, series=series)
 
-    def transform(self, rows: Rows, *, n_jobs: int | None = None) -> Floats:
+    def transform(
+        self, rows: Rows, *, n_jobs: int | None = None, ends: Sequence[int] | None = None
+    ) -> Floats:
         """Return the features of validated rows, shape (n, D).
 
         Parameters
@@ -113,6 +116,8 @@ class MapBlock(SavedValue):
             Validated rows.
         n_jobs : int or None, default=None
             Number of threads; does not change a bit of the result.
+        ends : sequence of int, optional
+            Where rows that are worked on together end; by default after every ``block_rows``.
         """
         if self.buckets is not None:
             rows = sparse.csr_array(rows)  # only stored values have buckets
@@ -123,7 +128,7 @@ class MapBlock(SavedValue):
             block = _within(self.normalized(rows[start:stop]), dtype)
             bound.features(self.inputs(block), features[start:stop])
 
-        for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows)
+        for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows, ends=ends)
         return features
 
     def for_columns(self, columns: NDArray[np.int64]) -> RowBlock:
@@ -329,14 +334,19 @@ class FeatureMap(SavedValue):
         """Whether one row alone gives the bits that it gives among others."""
         return self.projection is None and all(block.basis.is_rowwise for block in self.blocks)
 
-    def transform(self, rows: Rows, *, n_jobs: int | None = None) -> Floats:
-        """Return the outputs for validated rows, shape (n, n_components), blocks in order."""
+    def transform(
+        self, rows: Rows, *, n_jobs: int | None = None, ends: Sequence[int] | None = None
+    ) -> Floats:
+        """Return the outputs for validated rows, shape (n, n_components), blocks in order.
+
+        ``ends`` are where rows that are worked on together end, on which bits may depend.
+        """
         if self.columns is None:
-            features = self.blocks[0].transform(rows, n_jobs=n_jobs)
+            features = self.blocks[0].transform(rows, n_jobs=n_jobs, ends=ends)
         else:
             pairs = zip(self.blocks, self.columns, strict=True)
             features = np.hstack(
-                [block.transform(read(rows, own), n_jobs=n_jobs) for block, own in pairs]
+                [block.transform(read(rows, own), n_jobs=n_jobs, ends=ends) for block, own in pairs]
             )
         return features if self.projection is None else self.projection.project(features)
 

@@ -186,6 +186,12 @@ class MapParams(SavedValue):
         """Rows that are kept before the map is planned, all blocks at once."""
         return max(block.first_rows for block in self.blocks)
 
+    @property
+    def provisional_rows(self) -> int | None:
+        """Rows of which a map is planned meanwhile at most; None is all there are."""
+        each = [block.basis_class.provisional_rows for block in self.blocks]
+        return None if None in each else max(filter(None, each))
+
     def with_seed(self, seed: int) -> MapParams:
         """Return the same with the seeds that follow from another one."""
         blocks = tuple(

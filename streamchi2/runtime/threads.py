@@ -8,7 +8,7 @@ workers give the same bits.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -24,6 +24,7 @@ def for_each_block(
     *,
     n_jobs: int | None = None,
     block_rows: int = BLOCK_ROWS,
+    ends: Sequence[int] | None = None,
 ) -> None:
     """Call ``work(start, stop)`` for each block of rows, in threads where that pays.
 
@@ -41,6 +42,8 @@ def for_each_block(
         As in scikit-learn: None is 1, -1 is all cores, -2 all but one.
     block_rows : int, default=128
         Rows of a block; must depend on nothing but the kind of work.
+    ends : sequence of int, optional
+        Where blocks end, in place of multiples of ``block_rows``.
 
     Examples
     --------
@@ -51,7 +54,9 @@ def for_each_block(
     >>> squares[:4], squares[-1]
     ([0, 1, 4, 9], 89401)
     """
-    blocks = [(start, min(start + block_rows, n_rows)) for start in range(0, n_rows, block_rows)]
+    if ends is None:
+        ends = [min(start + block_rows, n_rows) for start in range(0, n_rows, block_rows)]
+    blocks = list(zip((0, *ends), ends, strict=False))
     workers = min(n_workers(n_jobs), len(blocks))
     if len(blocks) <= 1:
         for start, stop in blocks:

@@ -47,7 +47,7 @@ class GramMatrix:
         Both are views, good until the next call. ``blocks`` are those of the last call, with more
         rows at the end; another ``token`` says that they are others.
         """
-        if token is not self._token:
+        if token != self._token:
             self._token = token
             self._forget()
         n_rows = sum(block.shape[0] for block in blocks)

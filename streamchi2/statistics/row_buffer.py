@@ -75,6 +75,11 @@ class Boundaries:
             coming.append((start // step + 1) * step)
         return min(coming)
 
+    @classmethod
+    def growing(cls, longest: int = 1024) -> Self:
+        """Return growing steps from the first row on, and nothing else."""
+        return cls((1,), (1 << 62,), growing_from=1, longest=longest)
+
 
 class Row(NamedTuple):
     """One row with named columns: columns in ascending order and their values, zeros included."""
