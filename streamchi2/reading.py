@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_FEWEST_ROWS = 16  # featurised together: fewer cost more than featurising some of them again
+
 
 class PendingFeatures:
     """Features of pending rows, kept from one reading to the next and until they are learnt.
 
     Where bits depend on which rows are featurised together, chunks end at absolute positions of the
     stream, those at which models are solved among them: so bits are the same whenever it was done,
-    and a stream that is read at those positions featurises each row once.
+    and from 128 rows on a stream that is read at those positions featurises each row once.
     """
 
     def __init__(self) -> None:
@@ -62,7 +64,8 @@ def _chunk_ends(start: int, stop: int, longest: int) -> list[int]:
     """Return where chunks of the rows from ``start`` to ``stop`` end, counted from ``start``."""
     boundaries, ends = Boundaries.growing(longest), [start]
     while ends[-1] < stop:
-        ends.append(min(stop, boundaries.after(ends[-1])))
+        growing = boundaries.after(ends[-1])
+        ends.append(min(stop, -(-growing // _FEWEST_ROWS) * _FEWEST_ROWS))
     return [end - start for end in ends[1:]]
 
 

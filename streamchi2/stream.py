@@ -362,7 +362,8 @@ class Stream(Saved):
             if not self._must_wait(first):
                 found = adaptive.copy()
                 with one_blas_thread:
-                    found.absorb(first.rows, first.weights)
+                    # Who reads at every step is told when the map is planned for good.
+                    found.absorb(first.rows, first.weights, hint=not self.stepwise)
             self._provisional = adaptive, found
         return None if self._provisional[1] is adaptive else self._provisional[1]
 
@@ -403,14 +404,23 @@ class Stream(Saved):
         first = sparse.vstack([rows[[0]]] * rows.shape[0], format="csr")
         return bool(abs(rows - first).nnz == 0)
 
-    def pending_features(self, start: int) -> Floats:
-        """Return the features of the pending rows from a position on."""
-        pending = self.buffer.pending
+    def latest_features(self, latest: Block, model_map: FeatureMap | None) -> Floats:
+        """Return the features of the last pending rows, for a model under an earlier map.
+
+        They are those of the present map, which are needed anyway and differ by transport alone;
+        while maps are provisional, and unlike each other, those of the model's.
+        """
+        pending, adaptive = self.buffer.pending, self.feature_map
         assert pending is not None
-        assert self.feature_map is not None
-        feature_map = self.feature_map.feature_map
-        assert feature_map is not None
-        return self.pending_cache.of(feature_map, pending, self.n_jobs)[start - pending.start :]
+        assert adaptive is not None
+        assert model_map is not None
+        present = adaptive.feature_map
+        if present is None:
+            present = self.provisional_map(adaptive, pending)
+            if present != model_map:
+                return model_map.transform(latest.rows, n_jobs=self.n_jobs)
+        known = self.pending_cache.of(present, pending, self.n_jobs)
+        return known[latest.start - pending.start :]
 
     def hold_again(self, buffer: RowBuffer) -> None:
         """Let rows be pending as they were before some that could not be learnt."""

@@ -296,16 +296,17 @@ def test_reading_featurises_complete_chunks_once(featurised):
 
 @pytest.mark.parametrize("basis", ["orthogonal", "subspace", "gaussian"])
 def test_a_stream_read_where_models_are_solved_featurises_each_row_once(featurised, basis):
-    stream = fed(mapped(basis=basis), [0, 64])
+    stream = fed(mapped(basis=basis), [0, 128])
     assert stream.is_planned
+    assert stream.reading().statistics.n_rows == 128
     featurised.clear()
-    position, growing = 64, Boundaries.growing()
+    position, growing = 128, Boundaries.growing()
     while position < N_ROWS:
         stop = min(growing.after(position), N_ROWS)
         fed(stream, [position, stop])
         assert stream.reading().statistics.n_rows == stop
         position = stop
-    assert sum(featurised) == N_ROWS - 64
+    assert sum(featurised) == N_ROWS - 128
 
 
 def test_a_map_of_the_first_256_rows_serves_until_it_is_planned(featurised):

@@ -181,14 +181,17 @@ class AdaptiveBlock(Saved):
         """Number of rows seen."""
         return self.sample.n_rows
 
-    def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> MapBlock:
+    def absorb(
+        self, rows: Rows, weights: NDArray[np.float64] | None = None, *, hint: bool = True
+    ) -> MapBlock:
         """Absorb rows of positive weight and return the block under which they are learnt."""
         rows = self._normalized(rows)
         self.histogram.absorb(rows, weights)
         self.sample.absorb(rows, weights)
         if self.block is None:
             self.block = planned_block(self.params, rows, weights, self.histogram)
-            self._hint(rows)
+            if hint:
+                self._hint(rows)
         return self.block
 
     def _hint(self, rows: Rows) -> None:
@@ -429,11 +432,16 @@ class AdaptiveFeatureMap(Saved):
         """When blocks of rows end and when the series are fitted again."""
         return AdaptationSchedule(self.params.half_life, self.params.first_rows)
 
-    def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> FeatureMap:
-        """Absorb rows of positive weight and return the map under which they are learnt."""
+    def absorb(
+        self, rows: Rows, weights: NDArray[np.float64] | None = None, *, hint: bool = True
+    ) -> FeatureMap:
+        """Absorb rows of positive weight and return the map under which they are learnt.
+
+        ``hint`` is whether a newly planned map may say that another basis suits the rows better.
+        """
         if not self.frozen:
             for part, own in self._parts_of(rows):
-                part.absorb(own, weights)
+                part.absorb(own, weights, hint=hint)
         feature_map = self.feature_map
         assert feature_map is not None
         return feature_map

@@ -389,6 +389,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         "_checked",
     )
     _learns = True
+    _counts_errors: ClassVar[bool] = False  # whether predictions are right or wrong
     drift_detector: Any = None
     drift_memory: float = 0.1
 
@@ -659,7 +660,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             n_rows, schedule, events = stream.n_rows, self._schedule.copy(), self._events
             before = None
             try:
-                detector, alarm = self._watched(stream)
+                detector, alarm = self._watched(stream, schedule)
                 if alarm is not None:
                     before = stream.copy()  # a change takes several steps, any of which may fail
                     stream.fade_before(schedule.fitted_at, self.drift_memory)
@@ -677,7 +678,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
                 if stream.buffer.position == pending.position:  # the block was not learnt
                     stream.hold_again(pending)
                 else:
-                    self._stream, self._detector = stream, detector
+                    self._stream, self._detector, self._schedule = stream, detector, schedule
                 raise
             self._stream, self._detector, self._events = stream, detector, events
             self._schedule = schedule
@@ -699,25 +700,33 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
             return  # rows were only observed: there is nothing to solve yet
         self._schedule = schedule
 
-    def _watched(self, stream: Stream) -> tuple[Any, int | None]:
-        """Return the detector after the latest errors, and the row of its first alarm, or None."""
-        model = self._schedule.model
+    def _watched(self, stream: Stream, schedule: RefitSchedule) -> tuple[Any, int | None]:
+        """Return the detector after the latest errors, and the row of its first alarm, or None.
+
+        The schedule learns of the errors too.
+        """
+        model = schedule.model
         detector = as_detector(self.drift_detector) if self._stream is None else self._detector
-        if detector is None or model is None or not stream.is_planned:
+        if model is None or not self._counts_errors:
             return detector, None
-        detector = copy.deepcopy(detector)  # which may fail half-way
-        pending, start = stream.buffer.pending, self._schedule.fitted_at
+        pending = stream.buffer.pending
         assert pending is not None
-        latest = pending.part(max(start, pending.start), pending.stop)
+        latest = pending.part(max(schedule.fitted_at, pending.start), pending.stop)
         assert latest.targets is not None
         places = np.flatnonzero(has_target(latest.targets, latest.stop - latest.start))
-        features = stream.pending_features(latest.start)[places]
-        alarm = first_alarm(detector, self._errors(model, latest.targets[places], features))
+        features = stream.latest_features(latest, model.feature_map)[places]
+        errors = self._errors(model, latest.targets[places], features)
+        schedule.judge(places.size, int(errors.sum()))
+        if detector is None or not stream.is_planned:
+            return detector, None
+        detector = copy.deepcopy(detector)  # which may fail half-way
+        alarm = first_alarm(detector, errors)
         return detector, None if alarm is None else latest.start + int(places[alarm - 1]) + 1
 
     def _errors(
         self, model: FittedModel, targets: NDArray[Any], features: Floats
     ) -> NDArray[np.bool_]:
+        """Return which rows the model predicts wrong, from their targets and features."""
         raise NotImplementedError
 
     def _merge_stream(self, other: Self) -> None:

@@ -57,10 +57,11 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     >>> from streamchi2.river import ExpChi2Classifier
     >>> model = ExpChi2Classifier(n_components=256, seed=0)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 91.03%
+    Accuracy: 91.11%
     """
 
     _targets_kind = ClassTargets
+    _counts_errors = True
 
     def __init__(
         self,
@@ -177,13 +178,11 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     def _errors(
         self, model: FittedModel, targets: NDArray[Any], features: Floats
     ) -> NDArray[np.bool_]:
-        guesses = [self._label(model, model.scores_of_row(row)) for row in features]
         assert model.classes is not None
-        wrong: NDArray[np.bool_] = np.array(guesses, model.classes.dtype) != targets["label"]
+        scores = model.linear.scores(features.astype(np.float64))  # as those of single rows are
+        places = self._shifted(model, scores).argmax(axis=1)
+        wrong: NDArray[np.bool_] = model.classes[places] != targets["label"]
         return wrong
-
-    def _label(self, model: FittedModel, scores: NDArray[np.float64]) -> Any:
-        return model.labels[int(self._shifted(model, scores).argmax())]
 
     @staticmethod
     def _probabilities(

@@ -168,8 +168,9 @@ def test_the_penalty_is_chosen_alike(kind):
         assert named.alpha_ == pytest.approx(matrices.alpha_, rel=1e-12)
 
 
+@pytest.mark.parametrize("basis", ["orthogonal", "subspace"])
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_rows_are_featurised_once_to_be_learnt(kind, monkeypatch):
+def test_rows_are_featurised_once_to_be_learnt(kind, basis, monkeypatch):
     n_rows, calls, inside = 600, [], []
 
     def counted(method):
@@ -187,12 +188,17 @@ def test_rows_are_featurised_once_to_be_learnt(kind, monkeypatch):
     for owner in (FeatureMap, MapBlock):
         monkeypatch.setattr(owner, "transform", counted(owner.transform))
     rows, labels, numbers = histograms(n_rows)
-    named = KINDS[kind][0](512, basis="orthogonal", seed=0)
+    named = KINDS[kind][0](512, basis=basis, seed=0)
     learnt(named, rows, labels if kind == "classifier" else numbers)
     final = named._present_map()
     count = sum(n for feature_map, n in calls if feature_map in (final, final.blocks[0]))
     # A classifier reads 128 sampled rows when it chooses its temperature from moments, at row 512.
     sampled = 128 if kind == "classifier" else 0
     assert count == named._schedule.fitted_at + sampled
-    # Provisional maps of 1, 4 and 16 rows serve up to rows 3, 15 and 63.
-    assert sum(n for _, n in calls) == count + 3 + 15 + 60
+    if basis == "orthogonal":
+        # Provisional maps of 1, 4 and 16 rows serve up to rows 3, 15 and 63. A classifier also
+        # judges its last model by rows 4, 16 and 61 to 64, under that model's map.
+        judged = 1 + 1 + 4 if kind == "classifier" else 0
+        assert sum(n for _, n in calls) == count + 3 + 15 + 60 + judged
+    else:  # and maps of 64 and 256 rows, some of them with an incomplete chunk
+        assert sum(n for _, n in calls) <= count + 4 + 16 + 64 + 256 + 512 + 256
