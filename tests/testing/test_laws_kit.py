@@ -389,10 +389,10 @@ def test_reading_gives_dense_arrays_and_lists_of_answers():
 
 OURS = [
     ExpChi2Sampler(16, random_state=0),
-    ExpChi2PCA(16, n_pca=None, basis="orthogonal", random_state=0),
+    ExpChi2PCA(16, n_pca=None, random_state=0),
     ExpChi2Classifier(16, alpha=0.1, random_state=0),
     ExpChi2Classifier(16, alpha=0.1, half_life=30, random_state=0),
-    ExpChi2Regressor(16, alpha=0.1, basis="orthogonal", random_state=0),
+    ExpChi2Regressor(16, alpha=0.1, random_state=0),
     StreamingPCA(),
     StreamingRidge(),
     StreamingRidgeClassifier(),
@@ -413,7 +413,6 @@ def test_river_classifier_keeps_every_law_of_its_labels():
     assert "no dip" in check_all(model, max_examples=3, skip=merge).checked
 
 
-@pytest.mark.xfail(strict=False, reason="a chosen penalty takes the sum of weights for a count")
 @pytest.mark.parametrize(
     "estimator", [ExpChi2Classifier(16, random_state=0), ExpChi2Regressor(16, random_state=0)]
 )
