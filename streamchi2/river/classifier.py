@@ -124,7 +124,13 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
             "basis": "gaussian",
             "n_buckets": 128,
         }
-        yield {"n_components": 64, "basis": "additive", "n_pca": 5}
+        yield {
+            "n_components": 64,
+            "basis": "additive",
+            "n_pca": 5,
+            "penalty": "lasso",
+            "alpha": 0.1,
+        }
         yield {
             "n_components": 2,
             "basis": "landmarks",

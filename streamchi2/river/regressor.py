@@ -67,7 +67,13 @@ class ExpChi2Regressor(NumericTargetsModel, base.MiniBatchRegressor):
         yield {"n_components": 40, "basis": "landmarks", "half_life": 99.0}
         yield {"n_components": 64, "basis": "additive"}
         yield {"n_components": 32, "penalty": "lasso", "alpha": 0.1, "n_pca": 0.9}
-        yield {"n_components": 48, "descriptors": {"text": "", "numbers": [0, 1, 2]}, "n_pca": 9}
+        yield {
+            "n_components": 48,
+            "descriptors": {"text": "", "numbers": [0, 1, 2]},
+            "n_pca": 9,
+            "penalty": "group_lasso",
+            "alpha": 0.1,
+        }
 
     def _no_targets(self) -> NumericTargets:
         return NumericTargets(1, flat=True)

@@ -48,6 +48,7 @@ FORGERIES = [
      lambda a: a[:-1]),
     ("BlockParams", of("sampler"), "stream.feature_map.params.blocks.0.basis", "nonsense"),
     ("MapParams", of("descriptor pca"), "stream.feature_map.params.names", ["a", "a"]),
+    ("MapParams", of("descriptor pca"), "stream.feature_map.params.columns.1", {"range": [5, 8]}),
     ("AdaptiveBlock", of("sampler"), "stream.feature_map.parts.0.sample.seed", 5),
     ("AdaptiveBlock", of("sampler"), f"{BLOCK}.basis.seed", 5),
     ("AdaptiveFeatureMap", of("sampler"), "stream.feature_map.frozen", True),
