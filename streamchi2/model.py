@@ -1,4 +1,6 @@
-"""From a stream to a model: in dual form while rows are fewer than features, then from moments.
+"""From a stream to a model: in dual form while rows are few beside features, then from moments.
+
+The dual form ends where rows exceed features by an eighth (:attr:`Stream.dual_rows`).
 
 Two schedules use it. scikit-learn's estimators solve when they are read; river's solve at growing
 positions of the stream and predict with the last model in between (:class:`RefitSchedule`).
@@ -407,7 +409,8 @@ class DualRegression:
             targets = np.zeros((codes.size, labels.size))  # never classes x classes
             targets[np.arange(codes.size), codes] = 1.0
         n_final = int(np.searchsorted(places, cache.n_final))
-        rows = DualRows(ridge.gram, ridge.weights, targets, n_final, places, ridge.copies)
+        width = shifted.shape[1]
+        rows = DualRows(ridge.gram, ridge.weights, targets, n_final, places, ridge.copies, width)
         return cls(ridge, rows, cache.ridge, codes)
 
     def solve(self, alpha: float | str) -> tuple[LinearModel, NDArray[np.float64]]:

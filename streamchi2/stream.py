@@ -43,6 +43,15 @@ _CALIBRATED = (ClassTargets, IndicatorTargets)  # whose scores become probabilit
 _MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
 
 
+def _kept_rows(n_features: int) -> int:
+    """Return up to how many rows features are kept: an eighth more than there are features.
+
+    Where rows are about as many as features, moments alone may mistake the best penalty. On a
+    stream of mail with 1024 features accuracy fell from .90 at 1023 rows to .82 at 1024.
+    """
+    return n_features + n_features // 8
+
+
 class Stream(Saved):
     """A stream of rows and all that is remembered of it.
 
@@ -181,11 +190,11 @@ class Stream(Saved):
         if not self.learns or self.targets is None:
             return 0
         if adaptive is None:
-            return self.n_features
+            return _kept_rows(self.n_features)
         if adaptive.projection is not None:
             return 0
         known = adaptive.n_components if feature_map is None else feature_map.n_components
-        return 0 if known is None else max(known, adaptive.params.first_rows)
+        return 0 if known is None else max(_kept_rows(known), adaptive.params.first_rows)
 
     def update(
         self,

@@ -246,9 +246,9 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
 
         A softmax of the scores, mixed with the same probability for every class: labels may be
         wrong. Its inverse temperature and the share of the mixture have the least log-loss on rows
-        that were left out: all rows while they are fewer than features, then a sample of up to
-        1024. The class that :meth:`predict` returns has the highest probability. Where y was an
-        indicator matrix, the probability of each label, from a softmax of its own.
+        that were left out: all rows until they exceed features by an eighth, then a sample of
+        up to 1024. The class that :meth:`predict` returns has the highest probability. Where y was
+        an indicator matrix, the probability of each label, from a softmax of its own.
         """
         model = self._model()
         return model.probabilities(self._class_scores(model, X))

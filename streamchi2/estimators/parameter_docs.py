@@ -99,8 +99,9 @@ LEARNING = entries(
         Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso`` and
         ``ElasticNet``; or how it is chosen in the same pass, one for all outputs. "gcv" is
         generalised cross-validation, "reml" restricted maximum likelihood, which is for ridge
-        regression only. "auto" is leave-one-out while rows are fewer than features and then "gcv",
-        but never weaker than "reml"; for the other penalties it is "gcv".
+        regression only. "auto" is leave-one-out until rows exceed features by an eighth, then
+        "gcv", from where rows exceed features never weaker than "reml"; for the other penalties
+        it is "gcv".
     penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
         What is added to the squared error: the squares of the coefficients ("ridge"), their
         absolute values ("lasso"), or a mixture of both ("elastic_net"). "group_lasso" needs

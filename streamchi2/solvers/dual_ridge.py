@@ -1,4 +1,4 @@
-"""Ridge regression while rows are fewer than features: n equations instead of D.
+"""Ridge regression while rows are not many more than features: n equations instead of D.
 
 The model is that of ridge regression from centred moments, intercept unpenalised.
 """

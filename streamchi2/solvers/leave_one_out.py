@@ -39,6 +39,7 @@ class DualFit:
     intercept: NDArray[np.float64]  # (t,)
     left_out: NDArray[np.float64]  # (n, t)
     error: float  # logarithm of the weighted sum of squares of left-out residuals
+    reml: float  # see solvers.penalty.reml
 
 
 class InverseFactor:
@@ -96,6 +97,10 @@ class InverseFactor:
         factor = self._lines[:n_rows, :n_rows]
         return _times_triangle(_times_transpose(lines, factor), factor)
 
+    def log_determinant(self, n_rows: int) -> float:
+        """Return the logarithm of the determinant of the matrix of the first rows."""
+        return float(-2.0 * np.log(self._lines.diagonal()[:n_rows]).sum())
+
     def diagonal(self, n_rows: int) -> NDArray[np.float64]:
         """Return the diagonal of the inverse of the matrix of the first rows."""
         total = np.zeros(n_rows)
@@ -135,6 +140,10 @@ class GrowingRidge:
     the minimum that is reached step by step from the penalty of the first 128, 256, 512, ... rows,
     the largest of these numbers below n; errors with one minimum give the same answer. It is a
     function of the rows in their order, not of earlier calls.
+
+    Where rows are a few more than features, residuals without a penalty have as few dimensions, and
+    leaving rows out may be told by chance that none is needed; restricted maximum likelihood may
+    be misled there by rows that are almost equal. The larger of the two penalties is taken.
     """
 
     def __init__(self) -> None:
@@ -172,6 +181,7 @@ class DualRows:
     n_final: int
     places: NDArray[np.intp]  # (n,)
     copies: NDArray[np.float64]  # (n,); the weights, unless classes are weighted too
+    n_features: int
 
     def continue_from(self, places: NDArray[np.intp], weights: NDArray[np.float64]) -> bool:
         """Tell whether the rows that will not change are those of an earlier call."""
@@ -197,6 +207,7 @@ class DualRows:
             n_rows,
             self.places[:n_rows],
             self.copies[:n_rows],
+            self.n_features,
         )
 
 
@@ -245,6 +256,8 @@ class Search:
         else:
             start = self._place(1 << ((n_rows - 1).bit_length() - 1))
             found = local_minimum(lambda place: self._error(place, rows), start, lowest, highest)
+        if n_rows > rows.n_features:
+            found = self._likeliest_from(found, rows, highest)
         if n_rows <= self.rows.n_final:
             self._choices[n_rows] = found
         return found
@@ -254,6 +267,20 @@ class Search:
             return self._fit(self._alpha(place), rows).error
         except LinAlgError:  # below the rounding errors of the Gram matrix
             return float(np.inf)
+
+    def _likeliest_from(self, lowest: int, rows: DualRows, highest: int) -> int:
+        """Return the penalty of restricted maximum likelihood, or the lowest that is allowed."""
+
+        def score(place: int) -> float:
+            try:
+                return self._fit(self._alpha(place), rows).reml
+            except LinAlgError:
+                return float(np.inf)
+
+        start = lowest
+        while start + _STEPS <= highest and score(start + _STEPS) < score(start):
+            start += _STEPS
+        return local_minimum(score, start, lowest, highest)
 
     def _fit(self, alpha: float, rows: DualRows) -> DualFit:
         factor = self.factors.setdefault(alpha, InverseFactor(alpha))
@@ -329,4 +356,27 @@ def dual_fit(factor: InverseFactor, rows: DualRows) -> DualFit:
         intercept,
         left_out,
         float(log_error(np.array([error]), spread)[0]),
+        _reml(factor, rows, float(np.vdot(targets * roots[:, None], along)), total, spread, count),
     )
+
+
+def _reml(
+    factor: InverseFactor,
+    rows: DualRows,
+    product: float,
+    total: float,
+    spread: float,
+    count: float,
+) -> float:
+    r"""Return minus twice the log restricted likelihood per degree of freedom.
+
+    With :math:`A = RKR + \alpha I`, M its inverse and d the eigenvalues of the centred matrix,
+    :math:`\sum_j \log(1 + d_j/\alpha) = \log|A| + \log(\alpha\,v^\top M v/\sum w) - n\log\alpha`.
+    """
+    if count <= 1.0:
+        return float(np.inf)
+    alpha, n_rows, weight = factor.alpha, rows.weights.size, float(rows.weights.sum())
+    complexity = factor.log_determinant(n_rows) - n_rows * float(np.log(alpha))
+    complexity += float(np.log(alpha * total / weight))
+    objective = float(log_error(np.array([alpha * product]), spread)[0])
+    return complexity / (count - 1.0) + objective

@@ -192,9 +192,7 @@ def test_rows_are_featurised_once_to_be_learnt(kind, basis, monkeypatch):
     learnt(named, rows, labels if kind == "classifier" else numbers)
     final = named._present_map()
     count = sum(n for feature_map, n in calls if feature_map in (final, final.blocks[0]))
-    # A classifier reads 128 sampled rows when it chooses its temperature from moments, at row 512.
-    sampled = 128 if kind == "classifier" else 0
-    assert count == named._schedule.fitted_at + sampled
+    assert count == named._schedule.fitted_at
     if basis == "orthogonal":
         # Provisional maps of 1, 4 and 16 rows serve up to rows 3, 15 and 63. A classifier also
         # judges its last model by rows 4, 16 and 61 to 64, under that model's map.

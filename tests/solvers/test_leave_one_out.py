@@ -1,5 +1,7 @@
 """Ridge regression that grows row by row: the same model, whenever it was asked for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from streamchi2.solvers.dual_ridge import DualRidge, GramMatrix
 from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.leave_one_out import DualRows, GrowingRidge, local_minimum
+from streamchi2.solvers.penalty import reml
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.normal(size=(600, 40)) / np.sqrt(1.0 + np.arange(40))
@@ -20,19 +23,19 @@ WEIGHTS = {
 }
 
 
-def asked(cache, ridge, n_rows, weights, alpha="auto"):
+def asked(cache, ridge, n_rows, weights, alpha="auto", n_features=600):
     """Return the model of the first rows, from caches that may know some of them."""
     _, gram = cache.of([ROWS[:n_rows]])
     own, places = weights[:n_rows], np.arange(n_rows)
-    rows = DualRows(gram, own, TARGETS[:n_rows], cache.n_final, places, own)
+    rows = DualRows(gram, own, TARGETS[:n_rows], cache.n_final, places, own, n_features)
     search = ridge.at(rows)
     found = search.chosen() if alpha == "auto" else search.fit(alpha)
     ridge.keep(search)
     return found
 
 
-def fresh(n_rows, weights, alpha="auto"):
-    return asked(GramMatrix(), GrowingRidge(), n_rows, weights, alpha)
+def fresh(n_rows, weights, alpha="auto", n_features=600):
+    return asked(GramMatrix(), GrowingRidge(), n_rows, weights, alpha, n_features)
 
 
 def assert_same_bits(left, right):
@@ -80,7 +83,7 @@ def test_some_of_the_rows_are_other_rows():
     ridge, ones = GrowingRidge(), np.ones(150)
     for places in (np.arange(150), np.arange(0, 300, 2)):
         part = np.tril(gram)[np.ix_(places, places)]
-        some = DualRows(part, ones, TARGETS[places], 128, places, ones)
+        some = DualRows(part, ones, TARGETS[places], 128, places, ones, 600)
         search = ridge.at(some)
         found, expected = search.chosen(), GrowingRidge().at(some).chosen()
         ridge.keep(search)
@@ -101,6 +104,39 @@ def test_no_other_penalty_of_the_grid_has_a_smaller_error(kind, n_rows):
     assert found.error == pytest.approx(errors[24], abs=1e-8)
 
 
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("n_rows", [2, 63, 64, 300])
+@pytest.mark.parametrize("alpha", [1e-3, 0.3, 30.0])
+def test_the_restricted_likelihood_is_that_of_eigenvalues(kind, n_rows, alpha):
+    weights, targets = WEIGHTS[kind][:n_rows], TARGETS[:n_rows]
+    _, gram = GramMatrix().of([ROWS[:n_rows]])
+    whole = np.tril(gram) + np.tril(gram, -1).T
+    spectrum = GramSpectrum.of(whole, targets, weights)
+    path, squares = spectrum.path(), np.square(spectrum.turned).sum(axis=1)
+    objective = alpha / (path.eigenvalues + alpha) @ squares
+    path = replace(path, alphas=np.array([alpha]), objectives=np.array([objective]))
+    (expected,) = reml(path)
+    found = fresh(n_rows, WEIGHTS[kind], alpha)
+    # Sums of n logarithms, and a quotient by what may be a small number of rows less one.
+    condition = 1.0 + float(weights @ gram.diagonal()) / alpha
+    rounding = 64 * n_rows * np.finfo(np.float64).eps * condition / min(1.0, path.count - 1.0)
+    assert_allclose(found.reml, expected, atol=rounding, rtol=0)
+
+
+def test_where_rows_are_a_few_more_than_features_the_larger_penalty_counts():
+    """Residuals of 40 features in 42 rows have one dimension: what is left out is chance."""
+    for n_rows in range(41, 46):
+        by_error = fresh(n_rows, WEIGHTS["one"])
+        found = fresh(n_rows, WEIGHTS["one"], n_features=40)
+        _, gram = GramMatrix().of([ROWS[:n_rows]])
+        whole = np.tril(gram) + np.tril(gram, -1).T
+        spectrum = GramSpectrum.of(whole, TARGETS[:n_rows], np.ones(n_rows))
+        likeliest = spectrum.path().chosen("reml")
+        step = 10.0 ** (1 / 4)  # the two grids stand apart
+        larger = max(by_error.alpha, likeliest)
+        assert larger / step <= found.alpha <= larger * step
+
+
 def test_lighter_weights_divide_the_penalty():
     found = fresh(300, WEIGHTS["one"])
     lighter = fresh(300, 0.37 * WEIGHTS["one"])
@@ -109,7 +145,7 @@ def test_lighter_weights_divide_the_penalty():
 
 def test_rows_that_do_not_vary_have_no_penalty():
     ones = np.ones(3)
-    rows = DualRows(np.zeros((3, 3)), ones, ones[:, None], 3, np.arange(3), ones)
+    rows = DualRows(np.zeros((3, 3)), ones, ones[:, None], 3, np.arange(3), ones, 3)
     assert GrowingRidge().at(rows).chosen() is None
 
 
