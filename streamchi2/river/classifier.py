@@ -15,7 +15,7 @@ from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.model import FittedModel, ModelParams
-from streamchi2.river.base import NamedStreamModel
+from streamchi2.river.learner import NamedStreamModel
 from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
 from streamchi2.state import require
 from streamchi2.statistics.class_weight import as_class_weight

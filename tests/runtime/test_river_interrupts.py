@@ -207,6 +207,7 @@ def test_a_real_signal_waits_until_its_row_is_learnt(monkeypatch, name, n_calls)
 
 FILES = (
     "river/base.py",
+    "river/learner.py",
     "row_buffer.py",
     "streamchi2/stream.py",
     "streamchi2/reading.py",
