@@ -46,7 +46,7 @@ from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.statistics.targets import ClassTargets, IndicatorTargets, has_target
+from streamchi2.statistics.targets import has_target
 from streamchi2.validation import Floats, positions_of_labels
 
 NumberOfComponents = float | tuple[float | None, ...] | None
@@ -275,7 +275,7 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     statistics, targets = reading.statistics, reading.targets
     planned = reading.feature_map if reading.has_map else None
     features_of = None if planned is None else planned.without_projection()
-    classes = targets.labels if isinstance(targets, ClassTargets) else None
+    classes = None if targets is None else targets.classes
     with one_blas_thread:
         if (remembered := reading.memory()) is not None:
             memory, never = remembered
@@ -286,7 +286,7 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
                 dual = DualRegression.of(reading, params.class_weight)
                 linear, left_out = dual.solve(params.penalty.alpha)
             calibrator: Calibrator | None = None
-            if isinstance(targets, ClassTargets | IndicatorTargets):
+            if targets is not None and targets.have_probabilities:
                 rows = dual.rows
                 codes = rows.targets if dual.codes is None else dual.codes
                 calibrator = DualCalibrator(left_out, codes, rows.weights, params.calibrate)
@@ -395,8 +395,8 @@ class DualRegression:
         ridge = DualRidge(shifted, gram, weights, blocks[0].features[0]).only(known)
         places, codes = np.flatnonzero(known), None
         targets = targets[known]
-        if isinstance(reading.targets, ClassTargets):
-            labels = reading.targets.labels
+        labels = None if reading.targets is None else reading.targets.classes
+        if labels is not None:
             codes = positions_of_labels(targets["label"], labels)
             if class_weight is not None:
                 members = np.bincount(codes, ridge.weights, labels.size).astype(np.float64)

@@ -24,7 +24,6 @@ from streamchi2.solvers.calibration import (
 )
 from streamchi2.state import Float, Int, Kind, Maybe, Object, Saved, require
 from streamchi2.statistics.row_buffer import Boundaries
-from streamchi2.statistics.targets import IndicatorTargets
 from streamchi2.stream import Stream
 
 _FADED = 0.5 ** (1 / 8)  # what errors count after a solution: half as much when rows have doubled
@@ -115,7 +114,7 @@ class RefitSchedule(Saved):
         calibrated: Calibration | LabelCalibration | None = None
         if model.classes is not None:
             calibrated = _calibration(shifts, model.classes.size, *softmax)
-        elif isinstance(reading.targets, IndicatorTargets):
+        elif reading.targets is not None and reading.targets.have_probabilities:
             known = model if due or self.model is None else self.model
             assert known.label_calibration is not None
             calibrated = known.label_calibration.for_labels(model.linear.intercept.size)

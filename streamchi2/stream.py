@@ -39,7 +39,6 @@ from streamchi2.statistics.targets import (
 from streamchi2.validation import Floats, Rows
 
 LONGEST_BLOCK = 1024
-_CALIBRATED = (ClassTargets, IndicatorTargets)  # whose scores become probabilities, by a sample
 _MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
 
 
@@ -325,17 +324,18 @@ class Stream(Saved):
     def new_statistics(self, n_features: int, feature_map: FeatureMap | None) -> FeatureStatistics:
         """Return statistics of no rows, of that many features."""
         sizes: tuple[int, ...] = (n_features,) if feature_map is None else feature_map.sizes
-        seed = None
-        if self.feature_map is not None and isinstance(self.targets, _CALIBRATED):
+        seed, targets = None, self.targets
+        # Scores become probabilities by a sample of the rows.
+        if self.feature_map is not None and targets is not None and targets.have_probabilities:
             # Another seed than that of the measured kernel error, or both keep the same rows.
             seed = self.feature_map.params.seed + 1
         return FeatureStatistics(
             sizes,
-            None if self.targets is None else self.targets.n_targets,
+            None if targets is None else targets.n_targets,
             half_life=self.half_life,
             dual_rows=self._dual_rows(feature_map),
             sample_seed=seed,
-            separate=isinstance(self.targets, ClassTargets) and self.targets.separate,
+            separate=targets is not None and targets.separate,
         )
 
     def _new_memory(
@@ -659,31 +659,29 @@ class Stream(Saved):
     def _check_statistics(self, statistics: FeatureStatistics) -> None:
         require(statistics.n_rows == self.buffer.position, "statistics of other rows")
         require(statistics.half_life == self.half_life, "statistics of another half_life")
-        n_targets = None if self.targets is None else self.targets.n_targets
+        targets = self.targets
+        n_targets = None if targets is None else targets.n_targets
         require(statistics.n_targets == n_targets, "statistics of other targets")
         planned = None if self.feature_map is None else self.feature_map.feature_map
         sizes = (self.n_features,) if planned is None else planned.sizes
         require(statistics.sizes == sizes, "statistics of other features")
         known = self.dual_rows
         require(statistics.dual_rows == known, f"rows must be kept up to {known}")
-        has_sample = planned is not None and isinstance(self.targets, _CALIBRATED)
-        require((statistics.sample is not None) == has_sample, "classes come with a sample")
-        separate = isinstance(self.targets, ClassTargets) and self.targets.separate
+        sampled = planned is not None and targets is not None and targets.have_probabilities
+        require((statistics.sample is not None) == sampled, "classes come with a sample")
+        separate = targets is not None and targets.separate
         require(statistics.separate == separate, "moments of each class, or of all together")
-        if isinstance(self.targets, ClassTargets):
-            classes = getattr(statistics.labelled, "classes", self.targets.labels)
-            self.targets.check_known(classes)
+        if targets is not None and targets.classes is not None:
+            targets.check_values(getattr(statistics.labelled, "classes", targets.classes))
         sample = statistics.sample
         if sample is not None and sample.targets is not None:
-            if isinstance(self.targets, ClassTargets):
-                self.targets.check_known(sample.targets)
-            elif isinstance(self.targets, IndicatorTargets):
-                self.targets.check_values(sample.targets)
+            assert targets is not None
+            targets.check_values(sample.targets)
             width = 0 if sample.rows is None else sample.rows.shape[1]
             require(width == self.n_features, "sampled rows of another width")
         for block in statistics.kept:
-            if self.targets is not None:
-                self.targets.check_block(block.targets, block.n_rows)
+            if targets is not None:
+                targets.check_block(block.targets, block.n_rows)
 
     def _check_memory(self) -> None:
         memory, statistics = self.memory, self.statistics
@@ -699,7 +697,7 @@ class Stream(Saved):
         require(memory.params == self.memory_params, "memories of other parameters")
         require(memory.position == self.buffer.position, "memories of other rows")
         require(memory.sums.origin.size == statistics.n_features, "memories of other features")
-        numeric = isinstance(self.targets, NumericTargets)
+        numeric = self.targets is not None and self.targets.classes is None
         require(numeric == (memory.classes is None), "memories of other targets")
         if isinstance(labelled, ClassMoments):
             same = memory.classes is not None and np.array_equal(memory.classes, labelled.classes)

@@ -61,6 +61,12 @@ class ClassTargets(SavedValue):
     separate: bool = False
 
     n_targets: ClassVar[int] = 0  # numeric ones
+    have_probabilities: ClassVar[bool] = True
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The labels, one an output of a model."""
+        return self.labels
 
     @cached_property
     def label_set(self) -> frozenset[Any]:
@@ -132,6 +138,10 @@ class ClassTargets(SavedValue):
         assert targets is not None
         self.check_known(targets["label"][targets["given"]])
 
+    def check_values(self, targets: NDArray[Any]) -> None:
+        """Require labels that are known."""
+        self.check_known(targets)
+
     def check_known(self, labels: NDArray[Any]) -> None:
         """Require labels to be among the known ones."""
         if labels.size:
@@ -158,6 +168,10 @@ class NumericTargets(SavedValue):
     n_targets: int
     flat: bool
     names: tuple[str | int, ...] | None = None
+
+    have_probabilities: ClassVar[bool] = False
+    separate: ClassVar[bool] = False  # there are no classes whose moments could be
+    classes: ClassVar[NDArray[Any] | None] = None
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -242,12 +256,17 @@ class NumericTargets(SavedValue):
         fits = targets is not None and targets.shape == shape and targets.dtype == np.float64
         require(fits, f"targets must be float64 of shape {shape}")
 
+    def check_values(self, targets: NDArray[Any]) -> None:
+        """Any number will do."""
+
 
 @dataclass(frozen=True)
 class IndicatorTargets(NumericTargets):
     """Several labels that each row has or has not: columns of ones and zeros."""
 
     flat: bool = False
+
+    have_probabilities: ClassVar[bool] = True
 
     def _may_have_names_of(self, other: Any) -> bool:
         # Labels that one side has not met are labels that its rows have not.
@@ -265,8 +284,7 @@ class IndicatorTargets(NumericTargets):
         assert targets is not None
         self.check_values(targets)
 
-    @staticmethod
-    def check_values(targets: NDArray[Any]) -> None:
+    def check_values(self, targets: NDArray[Any]) -> None:
         """Require zeros and ones, or NaN where labels are absent."""
         known = np.isnan(targets) | (targets == 0.0) | (targets == 1.0)
         require(known.all(), "indicators must be 0 or 1")
