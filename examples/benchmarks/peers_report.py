@@ -55,7 +55,7 @@ def claim(known):
     """Return whether our defaults are at least as good as the better of network and ridge."""
     title = "Defaults minus the better of neural network and linear ridge on roots"
     lines = [f"{title}; seconds as a multiple of its own"]
-    lines.append(_line("", [f"{name}" for name in OURS], 18))
+    lines.append(f"{'':18}" + "".join(f" {name:>28}" for name in OURS))
     for name in _names(known, "batches", 1):
         cells = []
         for learner in OURS:
@@ -80,7 +80,7 @@ def row_by_row(known):
     sets, learners = (_names(known, "rows", place) for place in (1, 2))
     lines = [
         "Row by row: accuracy (rows reached, ours on these) / milliseconds a row",
-        _line("", [f"{title:>24}" for title in sets]),
+        f"{'':26}" + "".join(f" {title:>24}" for title in sets),
     ]
     for learner in learners:
         cells = []
@@ -91,8 +91,9 @@ def row_by_row(known):
                 continue
             hits, own = found["hits"], known.get(("rows", title, "streamchi2", 0))
             beside = ""
-            if len(hits) < found["rows"] and own is not None:
-                beside = f" ({len(hits)}, {_share(own['hits'][: len(hits)]):.3f})"
+            if len(hits) < found["rows"]:
+                same = f", {_share(own['hits'][: len(hits)]):.3f}" if own else ""
+                beside = f" ({len(hits)}{same})"
             cells.append(f"{_share(hits):.3f}{beside} /{1e3 * found['seconds'] / len(hits):.2f}")
         lines.append(f"{learner:26}" + "".join(f" {cell:>24}" for cell in cells))
     return "\n".join(lines)
