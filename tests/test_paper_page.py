@@ -123,7 +123,7 @@ def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
          for beta in ("auto", "1.5")
          for learner in ("ridge", "svm", "calibrated ridge")},
     )  # fmt: skip
-    words = {"one_set": "fashion_bow", "streams": "pairs", "seconds": "table_1_bow"}
+    words = {"one_set": "fashion_bow", "streams": "pairs"}
     names = [function.__name__ for function in paper("tables").TABLES]
     text = "\n\n".join(f"{{{{ {name} {words.get(name, '')} }}}}" for name in names)
     made = page.page(text, paired.Accuracies(tmp_path))

@@ -113,7 +113,7 @@ def run(cells, what, seed, part, *, quick):
     stream, n_classes = pairs, 55
     if what == "thousand":
         n_classes = 50 if quick else 1000
-        stream, n_rows = partial(many, n_classes=n_classes), n_rows if quick else 100_000
+        stream = partial(many, n_classes=n_classes)
     learner = Learner(stream, n_rows, n_classes, seed)
     sizes = tuple(panel * n for n in (3, 5, 7))
     data = f"{what} of {name_of('bow')}"

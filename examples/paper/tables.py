@@ -314,22 +314,36 @@ def streams(accuracies, *words):
     return table(heads, rows)
 
 
-def seconds(accuracies, *words):
-    """Return the median seconds of a cell, and the hours of all, of tables by their names."""
-    rows = []
-    for name in words:
-        for learner in dict.fromkeys(
-            line["learner"] for line in accuracies.lines if line["table"] == name
-        ):
-            spent = [
-                float(line["seconds"])
-                for line in accuracies.lines
-                if line["table"] == name and line["learner"] == learner
-            ]
-            rows.append([name, learner, len(spent), f"{np.median(spent):.1f}",
-                         f"{max(spent):.0f}", f"{sum(spent) / 60:.0f}"])  # fmt: skip
-    heads = ["table", "learner", "cells", "median seconds", "longest", "minutes in all"]
-    return table(heads, rows, n_left=2)
+def seconds(accuracies):
+    """Return what a descriptor or stream and a seed take, for each table and part."""
+    spent = {}
+    for line in accuracies.lines:
+        draws = spent.setdefault((line["table"], _part(line)), {})
+        cells = draws.setdefault((line["data"], line["seed"]), [])
+        cells.append(float(line["seconds"]))
+    rows = [
+        [name, part, len(draws), max(map(len, draws.values())),
+         f"{np.median([sum(cells) for cells in draws.values()]):.0f}"]
+        for (name, part), draws in spent.items()
+    ]  # fmt: skip
+    return table(["table", "part", "draws", "cells of each", "seconds of each, median"], rows, 2)
+
+
+def _part(line):
+    """Return the part of the scripts that a cell belongs to."""
+    method = line["method"]
+    for part, belongs in {
+        "beta": line["beta"] == "1.5",
+        "terms": line["terms"] in {"1", "2", "3", "4"},
+        "pca": method.startswith("PCA-training"),
+        "pca_all": method.startswith("PCA"),
+        "wide": "3D" in method,
+        "dof": "1 degree" in method,
+        "series": method in {*SERIES, "Direct, refined k", "Exact exp-chi2", "Nyström"},
+    }.items():
+        if belongs:
+            return part
+    return "others"
 
 
 TABLES = (one_set, differences, orderings, components, terms, betas, descriptors, streams, seconds)
