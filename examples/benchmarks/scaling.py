@@ -57,7 +57,7 @@ def transforming(n_rows: int, n_columns: int, n_features: int) -> float:
 def model_of(n_rows: int, n_columns: int, n_features: int, n_classes: int) -> ExpChi2Classifier:
     """Return a learner with a map, past the rows that are kept for the dual form."""
     model = ExpChi2Classifier(n_features, basis="orthogonal", random_state=0)
-    rows = histograms(max(n_rows, n_features), n_columns)
+    rows = histograms(max(n_rows, n_features + n_features // 8), n_columns)
     return model.partial_fit(rows, labels(len(rows), n_classes), classes=range(n_classes))
 
 
