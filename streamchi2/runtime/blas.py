@@ -31,12 +31,10 @@ class OneBlasThread:
         self._lock = threading.Lock()
         self._n_inside = 0
         self._before: list[tuple[Any, int]] = []
-        self._own = threading.local()  # how often the present thread is inside
 
     def __enter__(self) -> None:
-        self._own.depth = getattr(self._own, "depth", 0) + 1
-        if self._own.depth > 1:
-            return
+        # An exception that comes here, Ctrl-C for instance, may leave a limit that is never lifted,
+        # which costs others time; never somebody inside without a limit, which would change sums.
         with self._lock:
             if self._n_inside == 0:
                 self._before = [(library, library.num_threads) for library in _blas()]
@@ -45,9 +43,6 @@ class OneBlasThread:
                 library.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
-        self._own.depth -= 1
-        if self._own.depth:
-            return
         with self._lock:
             self._n_inside -= 1
             if self._n_inside == 0:  # others inside rely on the limit: sums depend on it
