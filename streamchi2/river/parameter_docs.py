@@ -53,8 +53,8 @@ LEARNER = {
     **entries(
         """
         n_components : int
-            Number of features D. Memory is about 8 D^2 bytes; twice that for the first D rows, and
-            with landmarks up to eight times that for the first 2D.
+            Number of features D. Memory is about 8 D^2 bytes; twice that for the first 9D/8 rows,
+            and with landmarks up to eight times that for the first 2D.
         descriptors : mapping of str to keys, or None
             Several kinds of features, each with a map of its own, so that their kernels add up. A
             value is a list of keys, a prefix of keys, or a callable that says of a key whether it
