@@ -31,18 +31,25 @@ class OneBlasThread:
         self._lock = threading.Lock()
         self._n_inside = 0
         self._before: list[tuple[Any, int]] = []
+        self._own = threading.local()  # how often the present thread is inside
 
     def __enter__(self) -> None:
-        # An exception that comes here, Ctrl-C for instance, may leave a limit that is never lifted,
-        # which costs others time; never somebody inside without a limit, which would change sums.
-        with self._lock:
-            if self._n_inside == 0:
-                self._before = [(library, library.num_threads) for library in _blas()]
-            self._n_inside += 1
-            for library in _blas():
-                library.set_num_threads(1)
+        depth = getattr(self._own, "depth", 0)
+        if depth == 0:
+            with self._lock:
+                if self._n_inside == 0:
+                    self._before = [(library, library.num_threads) for library in _blas()]
+                self._n_inside += 1
+                for library in _blas():
+                    library.set_num_threads(1)
+        # Last: an exception on the way, Ctrl-C for instance, may leave a limit that is never
+        # lifted, which costs time; never somebody inside without one, which would change sums.
+        self._own.depth = depth + 1
 
     def __exit__(self, *_: object) -> None:
+        self._own.depth -= 1
+        if self._own.depth:
+            return
         with self._lock:
             self._n_inside -= 1
             if self._n_inside == 0:  # others inside rely on the limit: sums depend on it
