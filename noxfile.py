@@ -20,6 +20,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0])
+def thorough(session: nox.Session) -> None:
+    """Run what the README's test command leaves out, with more examples of every law."""
+    session.install(".[test]")
+    session.run("pytest", "-m", "thorough or not thorough", "--hypothesis-profile=thorough")
+
+
+@nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     session.install("uv")

@@ -14,7 +14,8 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 # Examples are drawn from a fixed seed, so that a red run is red for everyone.
-settings.register_profile("streamchi2", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("streamchi2", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=200, deadline=None, derandomize=True)
 settings.load_profile("streamchi2")
 
 # Matrices are small here: a second BLAS thread only waits, badly so on a busy machine.

@@ -1,20 +1,24 @@
-"""River's own battery: every applicable check, no exemptions."""
+"""River's own battery: every applicable check, no exemptions.
+
+``pytest -m thorough`` runs it with further parameters.
+"""
 
 import pytest
 from river import checks
 
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
 
+# The battery takes seconds: with other parameters than the first it is run on demand.
 CASES = [
-    (cls, params)
+    pytest.param(
+        cls, params, id=f"{cls.__name__}({params})", marks=[pytest.mark.thorough] if number else []
+    )
     for cls in (ExpChi2Sampler, ExpChi2Classifier, ExpChi2Regressor)
-    for params in cls._unit_test_params()
+    for number, params in enumerate(cls._unit_test_params())
 ]
 
 
-@pytest.mark.parametrize(
-    ("cls", "params"), CASES, ids=[f"{cls.__name__}({params})" for cls, params in CASES]
-)
+@pytest.mark.parametrize(("cls", "params"), CASES)
 def test_river_accepts_the_estimator(cls, params):
     model = cls(**params)
     assert model._unit_test_skips() == set()

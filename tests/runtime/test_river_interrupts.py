@@ -234,7 +234,7 @@ class SignalAtLine:
 
 
 # First row; an ordinary one; a solution in dual form; a map and a block; a block without a map.
-# Every third line, from another one at each place: most lines are run at several of them.
+# Every seventh line, from another one at each place: most lines are run at several of them.
 LINES = [
     (name, signal_number, place)
     for place in (0, 2, 5, 63, 67)
@@ -257,7 +257,7 @@ def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(
     _, targets = MODELS[name]
     start = dumped(learnt(name, 0, place))
     states = (start, dumped(learnt(name, 0, place + 1)))
-    number, fired = place % 3, True
+    number, fired = place % 7, True
     while fired:
         model, tracer = loaded(start), SignalAtLine(number, number_of_signal)
         before = sys.gettrace()
@@ -270,6 +270,6 @@ def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(
             sys.settrace(before)
         assert dumped(model) == states[model.n_samples_seen_ - place], f"at line {number}"
         assert signal.getsignal(number_of_signal) is signal.default_int_handler
-        number, fired = number + 3, tracer.fired
+        number, fired = number + 7, tracer.fired
     signal.signal(number_of_signal, handler)
     assert number > 10
