@@ -1,4 +1,4 @@
-"""From a stream to a model: in dual form while rows are few beside features, then from moments.
+"""From a stream to a model: in dual form at first, then from moments.
 
 The dual form ends where rows exceed features by an eighth (:attr:`Stream.dual_rows`).
 

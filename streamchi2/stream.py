@@ -72,7 +72,10 @@ class Stream(Saved):
         Whether statistics of the features are kept at all.
     half_life : float or None, default=None
         Rows after which a row counts half; that of the map where there is one.
-        schedule = self.feature_map.schedule
+    longest : int or None, default=None
+        Most rows of a block where blocks end at growing steps; None where they do not.
+    memory_params : MemoryParams or None, default=None
+        How memories of several lengths are solved; None where there is one memory.
 
     Notes
     -----
@@ -133,7 +136,8 @@ class Stream(Saved):
         # as a model that is solved at every step needs, or maps of all rows while they are few.
         self.stepwise = False
         self._few: tuple[int, FeatureMap] | None = None
-        self._provisional: tuple[AdaptiveFeatureMap, AdaptiveFeatureMap] | None = None
+        # The empty map, and what was planned of it, or None where its first rows are all equal.
+        self._provisional: tuple[AdaptiveFeatureMap, AdaptiveFeatureMap | None] | None = None
         self._reading: Reading | None = None
         self._unfinished: Change | None = None  # that failed for lack of memory
         self.pending_cache = PendingFeatures()
@@ -366,15 +370,14 @@ class Stream(Saved):
         if adaptive.feature_map is not None or most is None or pending.stop < most:
             return None
         if self._provisional is None or self._provisional[0] is not adaptive:
-            first = pending.part(0, most)
-            found = adaptive
+            first, found = pending.part(0, most), None
             if not self._must_wait(first):
                 found = adaptive.copy()
                 with one_blas_thread:
                     # Who reads at every step is told when the map is planned for good.
                     found.absorb(first.rows, first.weights, hint=not self.stepwise)
             self._provisional = adaptive, found
-        return None if self._provisional[1] is adaptive else self._provisional[1]
+        return self._provisional[1]
 
     def provisional_map(self, adaptive: AdaptiveFeatureMap, pending: Block) -> FeatureMap | None:
         """Return the map that serves until it is planned; None where that is one of all rows.

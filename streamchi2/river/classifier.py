@@ -253,4 +253,4 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         require(model.classes is not None, "a classifier has labels")
         assert isinstance(stream.targets, ClassTargets)
         assert model.classes is not None
-        stream.targets.check_known(model.classes)
+        stream.targets.check_values(model.classes)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.validation import as_positive_int
@@ -56,7 +57,7 @@ def for_each_block(
     """
     if ends is None:
         ends = [min(start + block_rows, n_rows) for start in range(0, n_rows, block_rows)]
-    blocks = list(zip((0, *ends), ends, strict=False))
+    blocks = list(pairwise((0, *ends)))
     workers = min(n_workers(n_jobs), len(blocks))
     if len(blocks) <= 1:
         for start, stop in blocks:

@@ -136,13 +136,9 @@ class ClassTargets(SavedValue):
         """Require labels that are known, with a flag for each row."""
         require(targets is not None and targets.dtype.names == ("label", "given"), "no labels")
         assert targets is not None
-        self.check_known(targets["label"][targets["given"]])
+        self.check_values(targets["label"][targets["given"]])
 
-    def check_values(self, targets: NDArray[Any]) -> None:
-        """Require labels that are known."""
-        self.check_known(targets)
-
-    def check_known(self, labels: NDArray[Any]) -> None:
+    def check_values(self, labels: NDArray[Any]) -> None:
         """Require labels to be among the known ones."""
         if labels.size:
             text = [side.dtype.kind == "U" for side in (labels, self.labels)]

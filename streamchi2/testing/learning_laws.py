@@ -111,7 +111,7 @@ def check_merge(
     compared.
 
     The classifiers of this library calibrate probabilities on a sample of the rows once there are
-    more than D of them, and a merged sample is another one: give ``methods`` without
+    more than 9D/8 of them, and a merged sample is another one: give ``methods`` without
     ``predict_proba`` there. With a ``half_life`` the law does not hold, since both sides of a merge
     end at the same time.
 

@@ -25,7 +25,7 @@ def check_repeated_rows(
     """Check that a row of weight m is learnt as m rows, and one of weight zero as none.
 
     What an estimator does after so many rows counts rows, not weights. For those of this library
-    both streams must therefore stand between the same positions: there is none between D (where
+    both streams must therefore stand between the same positions: there is none between 9D/8 (where
     ``alpha="auto"`` changes its criterion) and 256, 1024, 4096, ... (where k is estimated again).
 
     Parameters
