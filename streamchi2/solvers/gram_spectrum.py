@@ -107,7 +107,7 @@ class GramSpectrum:
 
     def left_out_scores(self, targets: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
         r"""Return the scores :math:`(s_i - h_i y_i)/(1 - h_i)` of rows that were left out."""
-        solved = self.vectors @ (self.turned / (self.eigenvalues + alpha)[:, None])
+        solved = self.vectors @ (self._inverse(alpha)[:, None] * self.turned)
         roots = np.sqrt(self.weights)[:, None]
         # By inner products, not by dividing through the roots: weights may have faded to nothing.
         scores = self.target_mean + self.gram @ (roots * solved)
@@ -126,6 +126,11 @@ class GramSpectrum:
         :func:`~streamchi2.solvers.penalty.left_out_parts`.
         """
         total = float(self.weights.sum())
-        whole = self.weights / total + squared @ (self.eigenvalues / (self.eigenvalues + alpha))
+        whole = self.weights / total + squared @ (self.eigenvalues * self._inverse(alpha))
         parts = left_out_parts(self.copies, float(self.copies.sum()), self.count)
         return np.asarray(whole * parts)
+
+    def _inverse(self, alpha: float) -> NDArray[np.float64]:
+        r"""Return :math:`1 / (d_j + \alpha)`, zero where both are: the solution of least norm."""
+        damped = self.eigenvalues + alpha
+        return np.divide(1.0, damped, out=np.zeros_like(damped), where=damped > 0.0)

@@ -86,3 +86,23 @@ def test_one_row_alone_is_scored_by_the_mean():
     spectrum = GramSpectrum.of(np.ones((1, 1)), np.array([[3.0]]), np.ones(1))
     assert spectrum.left_out_scores(np.array([[3.0]]), 0.5) == 3.0
     assert spectrum.chosen("auto") == 1.0
+
+
+def test_without_a_penalty_rows_that_nothing_else_determines_score_the_mean():
+    """Centred rows always have an eigenvalue of zero, which was divided by: scores were NaN."""
+    random = np.random.default_rng(0)
+    rows, targets = random.normal(size=(6, 9)), np.eye(2)[[0, 1, 0, 1, 1, 1]]
+    spectrum = GramSpectrum.of(rows @ rows.T, targets, np.ones(6))
+    scores = spectrum.left_out_scores(targets, alpha=0.0)
+    assert_allclose(scores, np.tile(targets.mean(axis=0), (6, 1)))
+
+
+def test_without_a_penalty_left_out_scores_are_those_of_least_squares():
+    random = np.random.default_rng(1)
+    rows, targets = random.normal(size=(9, 3)), random.normal(size=(9, 1))
+    found = GramSpectrum.of(rows @ rows.T, targets, np.ones(9)).left_out_scores(targets, alpha=0.0)
+    design = np.column_stack([np.ones(9), rows])
+    for left, score in enumerate(found):
+        others = np.arange(9) != left
+        coef, *_ = np.linalg.lstsq(design[others], targets[others], rcond=None)
+        assert_allclose(score, design[left] @ coef, rtol=1e-9)
