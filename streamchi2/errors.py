@@ -55,11 +55,14 @@ class BasisHint(UserWarning):
 
 
 class PrecisionWarning(UserWarning):
-    """A stream has drifted so far that the kernel error exceeds its tolerance.
+    """A stream has drifted so far that its features no longer give the kernel that was asked for.
 
     Given at most once in the life of a stream: where re-estimated k moved the coordinates by more
-    than half, or where, with ``n_terms="auto"``, the series errs by more than the random features.
-    More terms from the start, such as ``n_terms=12``, follow a drift further.
+    than half; where, with ``n_terms="auto"``, the series errs by more than the random features;
+    where the first rows have set ``beta="auto"`` to more than ten times, or less than a tenth of,
+    what later rows ask for; or where the features of ``basis="additive"`` vanish in float32. More
+    terms from the start, such as ``n_terms=12``, follow a drift of k further; the message names
+    what to do.
 
     Examples
     --------

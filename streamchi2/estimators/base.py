@@ -209,6 +209,8 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
             stream = self._new_stream(int(rows.shape[1]), X, known)
         else:
             stream = self._stream
+        if stream.feature_map is not None:
+            stream.feature_map.params.refuse_too_large(rows)
         # Warnings come last: made errors by a filter, they must find a state that is whole.
         with deferred_warnings(), stream.lock:
             if not first and targets is not None:

@@ -16,7 +16,7 @@ from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
 from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, Projection, read
 from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import BlockParams, MapParams
-from streamchi2.feature_map.planning import planned_block, series_kernel_error
+from streamchi2.feature_map.planning import planned_block, series_kernel_error, usual_beta
 from streamchi2.feature_map.sampled_error import SampledError
 from streamchi2.runtime.warnings import warn
 from streamchi2.series import predicted_error
@@ -43,6 +43,8 @@ MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do 
 _SPARSE = 0.05  # share of non-zero values: text has 1 to 3 %, bags of visual words 12 % and more
 _MOST_TRANSPORTS = 256  # that are kept one by one
 _CLEARLY_BETTER = 0.7
+_EARLY = 16  # times the first rows
+_OTHER_SCALE = 10.0  # factor of beta beyond which nearly all pairs are alike, or none
 _FAR = 0.5  # residual above which features before and after have little in common
 _NEGLIGIBLE = 1 / 3  # of the tolerance: nothing that was learnt is moved for less
 _PROVISIONAL_TERMS = 3  # finding out how many are needed would cost more than all else
@@ -192,7 +194,18 @@ class AdaptiveBlock(Saved):
             self.block = planned_block(self.params, rows, weights, self.histogram)
             if hint:
                 self._hint(rows)
+            self._check_least(rows)
         return self.block
+
+    def _check_least(self, rows: Rows) -> None:
+        """Warn where all values are so small that features vanish."""
+        params, largest = self.params, float(rows.max())
+        if 0.0 < largest < params.least_value:
+            self._warn(
+                f"no value of X has been above {largest:.2g}, so that features of "
+                f"basis={params.basis!r} vanish in dtype={params.dtype!r}; multiply X by a "
+                "constant, or give normalize='l1' or dtype='float64'"
+            )
 
     def _hint(self, rows: Rows) -> None:
         """Say where rows are wide and sparse, as text is, and another basis is better."""
@@ -222,6 +235,21 @@ class AdaptiveBlock(Saved):
         histogram.absorb(rows, weights)
         return planned_block(params, rows, weights, histogram)
 
+    def check_scale(self) -> None:
+        """Warn where rows since the first ones are of another scale than beta was set for."""
+        block, rows = self.block, self.sample.rows
+        if block is None or rows is None or self.params.beta != "auto":
+            return
+        if self.warned_at is not None or not self.params.has_scale:
+            return
+        present, usual = block.basis.beta, usual_beta(rows)
+        if not 1.0 / _OTHER_SCALE <= usual / present <= _OTHER_SCALE:
+            self._warn(
+                f"beta is {present:.2g}, set by the first {self.params.first_rows} rows, where a "
+                f"sample of all rows asks for {usual:.2g}; learn afresh from rows in another "
+                f"order, or with beta={usual:.2g}"
+            )
+
     def reestimate(self) -> None:
         """Fit the series again, if it is to adapt and that pays."""
         block = self.block
@@ -239,26 +267,34 @@ class AdaptiveBlock(Saved):
             self.block, error = block.with_series(series), hoped
             self._record(Transport(self.n_rows, residual))
             if residual > _FAR and block.basis.moves_with_series:
-                self._warn(f"k was estimated again and moved the coordinates by {residual:.0%}")
+                self._warn(
+                    f"k was estimated again and moved the coordinates by {residual:.0%}"
+                    f"{self._more_terms}"
+                )
         noise = 3.0 * self._tolerance
         if error > noise and self.params.n_terms == "auto":  # others have chosen their precision
-            self._warn(f"the series costs the kernel {error:.2g}, its random features {noise:.2g}")
+            self._warn(
+                f"the series costs the kernel {error:.2g}, its random features {noise:.2g}"
+                f"{self._more_terms}"
+            )
+
+    @property
+    def _more_terms(self) -> str:
+        assert self.block is not None
+        return (
+            f"; more terms than n_terms={self.block.series.n_terms} from the start follow a drift "
+            "further (12 cover six decades of scale)"
+        )
 
     def _record(self, transport: Transport) -> None:
         self.transports = (*self.transports, transport)[-_MOST_TRANSPORTS:]
         self.moved += transport.residual
 
     def _warn(self, what: str) -> None:
-        """Say once in the life of a stream that its map does not follow, and what to do."""
-        if self.warned_at is None and self.block is not None:
+        """Say once in the life of a stream that its map does not fit, and what to do."""
+        if self.warned_at is None:
             self.warned_at = self.n_rows
-            n_terms = self.block.series.n_terms
-            warn(
-                PrecisionWarning(
-                    f"at row {self.n_rows} {what}; more terms than n_terms={n_terms} from the "
-                    "start follow a drift further (12 cover six decades of scale)"
-                )
-            )
+            warn(PrecisionWarning(f"at row {self.n_rows} {what}"))
 
     def _offers(self) -> Iterator[tuple[RotatedSeries, float]]:
         """Yield series that are predicted to be clearly better, with their residuals.
@@ -462,6 +498,10 @@ class AdaptiveFeatureMap(Saved):
         """Fit every series again where the position is due and it pays."""
         if not self.frozen and self.schedule.is_due(position):
             self.reestimate()
+            # While little has been learnt: what comes later is drift, which the series follows.
+            if position <= _EARLY * self.params.first_rows:
+                for part in self.parts:
+                    part.check_scale()
 
     def reestimate(self) -> None:
         """Fit every series again, at whatever position, if it is to adapt and that pays."""

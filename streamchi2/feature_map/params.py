@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, HashBuckets, LandmarkRows
 from streamchi2.errors import StateMismatchError
@@ -14,7 +16,19 @@ from streamchi2.hashing import mixed_bits
 from streamchi2.series import SERIES, Series
 from streamchi2.state import Columns, Int, Kind, Maybe, Object, Param, SavedValue, TupleOf, require
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import as_choice, as_positive_float, as_positive_int
+from streamchi2.validation import (
+    Floats,
+    Rows,
+    as_choice,
+    as_positive_float,
+    as_positive_int,
+    place_of,
+)
+
+# Features that are not of length one grow as square roots of values. Sums of a million of them must
+# fit into float32; in float64 their squares are summed, and weighted.
+_LARGEST_VALUES = {"float32": 1e60, "float64": 1e280}
+_LEAST_VALUE = 1e-60  # in float32: features of smaller ones vanish in sums, then altogether
 
 
 @dataclass(frozen=True)
@@ -120,6 +134,37 @@ class BlockParams(SavedValue):
         return SERIES[self.series]
 
     @property
+    def has_scale(self) -> bool:
+        """Whether beta matters: only the exp-chi2 kernel has one, and features of length one."""
+        return self.basis_class.exact_kernel is Basis.exact_kernel
+
+    @property
+    def largest_value(self) -> float:
+        """The largest value of X whose features can be held, and their squares summed."""
+        unlimited = self.has_scale or self.normalize is not None
+        return np.inf if unlimited else _LARGEST_VALUES[self.dtype]
+
+    @property
+    def least_value(self) -> float:
+        """Rows of no larger values have features that vanish."""
+        limited = self.largest_value < np.inf and self.dtype == "float32"
+        return _LEAST_VALUE if limited else 0.0
+
+    def refuse_too_large(self, values: Floats, where: Callable[[int], str], *, name: str) -> None:
+        """Refuse validated values above the largest; ``where`` tells the place of one of them."""
+        largest = self.largest_value
+        if largest == np.inf or values.max(initial=0.0) <= largest:
+            return
+        first = int(np.argmax(values > largest))
+        wider = " or dtype='float64'" if self.dtype == "float32" else ""
+        raise ValueError(
+            f"{name} must be at most {largest:.0e} with basis={self.basis!r} and "
+            f"dtype={self.dtype!r}, since features grow as square roots of values, got "
+            f"{values.flat[first]}{where(first)}; divide {name} by a constant, or give "
+            f"normalize='l1'{wider}"
+        )
+
+    @property
     def first_rows(self) -> int:
         """Rows that are kept before the map is planned."""
         return self.basis_class.first_rows(self.n_components, self.landmarks)
@@ -191,6 +236,20 @@ class MapParams(SavedValue):
         """Rows of which a map is planned meanwhile at most; None is all there are."""
         each = [block.basis_class.provisional_rows for block in self.blocks]
         return None if None in each else max(filter(None, each))
+
+    def refuse_too_large(self, rows: Rows) -> None:
+        """Refuse validated rows with values whose features could not be held."""
+        for block, columns in zip(self.blocks, self.columns or (None,), strict=True):
+            if block.largest_value == np.inf:
+                continue
+            own = rows if columns is None else rows[:, list(columns)]
+            values = own.data if isinstance(own, sparse.csr_array) else own
+
+            def where(first: int, own: Rows = own, columns: Any = columns) -> str:
+                row, column = place_of(own, first)
+                return f" at row {row}, column {column if columns is None else columns[column]}"
+
+            block.refuse_too_large(values, where, name="X")
 
     def with_seed(self, seed: int) -> MapParams:
         """Return the same with the seeds that follow from another one."""

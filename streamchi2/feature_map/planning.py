@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from streamchi2.bases import BasisPlan, OrthogonalBasis
 from streamchi2.feature_map.feature_map import MapBlock
@@ -75,23 +76,41 @@ def _float32_is_enough(rows: Rows, beta: float) -> bool:
 def usual_beta(rows: Rows, weights: NDArray[np.float64] | None = None) -> float:
     r"""Return one over the mean chi2 distance, :math:`\sum_{ij} w_i w_j \chi^2_{ij} / W^2`.
 
-    Pairs of a row with itself are included, so that a weight of two equals a repeated row. Pairs
-    that are more than ten times as far apart as half of all pairs are left out, so that a few wild
-    rows do not set the scale; ordinary rows have none. Where all rows are equal the answer is 1.
+    Pairs of a row with itself are included, so that a weight of two equals a repeated row. Rows of
+    zeros are left out unless all others are equal: they have no scale. So are pairs that are more
+    than ten times as far apart as half of all pairs, so that a few wild rows do not set the scale;
+    ordinary rows have none. Where all rows are equal the answer is 1.
 
     >>> usual_beta(np.array([[1.0, 0.0], [0.0, 1.0]]))
     2.0
     """
     shares = np.full(rows.shape[0], 1.0) if weights is None else weights
-    shares = shares / shares.sum()
-    distances, pairs = chi2_distance(rows), np.outer(shares, shares)
-    near = distances <= _FAR_APART * _weighted_median(distances, pairs)
-    if near.all():
-        mean = float(shares @ distances @ shares)
-    else:
-        mean = float((distances * pairs)[near].sum() / pairs[near].sum())
+    distances = chi2_distance(rows)
+    filled = np.flatnonzero(_has_values(rows))
+    mean = 0.0
+    if 0 < filled.size < shares.size:
+        mean = _mean_distance(distances[np.ix_(filled, filled)], shares[filled])
+    if mean == 0.0:
+        mean = _mean_distance(distances, shares)
     # The reciprocal of a subnormal mean would be infinite.
     return 1.0 / mean if mean > np.finfo(np.float64).tiny else 1.0
+
+
+def _has_values(rows: Rows) -> NDArray[np.bool_]:
+    """Tell which validated rows have a value above zero."""
+    if isinstance(rows, sparse.csr_array):
+        return np.asarray(np.diff(rows.indptr) > 0)  # no zeros are stored
+    return np.asarray(rows.any(axis=1))
+
+
+def _mean_distance(distances: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+    """Return the mean over pairs that are not far apart, for rows of these weights."""
+    shares = shares / shares.sum()
+    pairs = np.outer(shares, shares)
+    near = distances <= _FAR_APART * _weighted_median(distances, pairs)
+    if near.all():
+        return float(shares @ distances @ shares)
+    return float((distances * pairs)[near].sum() / pairs[near].sum())
 
 
 def _weighted_median(distances: NDArray[np.float64], pairs: NDArray[np.float64]) -> float:

@@ -174,6 +174,9 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
 
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn one validated row, all of it or, where something fails, nothing."""
+        assert stream.feature_map is not None
+        for block in stream.feature_map.params.blocks:
+            block.refuse_too_large(row.values, lambda first: "", name="x")
         if self._due is None:
             due = self._next_position(stream)
             self._due = self._catch_up(stream) if due <= stream.n_rows else due

@@ -25,6 +25,7 @@ from streamchi2.validation.rows import (
     as_weights,
     check_named_alike,
     columns_of,
+    place_of,
     refuse_masked,
 )
 from streamchi2.validation.table import (
@@ -68,6 +69,7 @@ __all__ = [
     "check_named_alike",
     "columns_of",
     "is_indicator",
+    "place_of",
     "positions_of_labels",
     "refuse_huge",
     "refuse_masked",

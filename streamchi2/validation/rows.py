@@ -300,8 +300,18 @@ def _refuse_values(rows: Rows, *, name: str, negative: bool) -> None:
 
 def _first_outside(rows: Rows, allowed: NDArray[np.bool_]) -> tuple[int, int, float]:
     first = int(np.argmin(allowed))
+    values = rows.data if isinstance(rows, sparse.csr_array) else rows
+    return *place_of(rows, first), float(values.flat[first])
+
+
+def place_of(rows: Rows, index: int) -> tuple[int, int]:
+    """Return row and column of a value, counted row by row (of sparse rows, among those stored).
+
+    >>> place_of(np.zeros((2, 3)), 4)
+    (1, 1)
+    """
     if isinstance(rows, sparse.csr_array):
-        row = int(np.searchsorted(rows.indptr, first, side="right")) - 1
-        return row, int(rows.indices[first]), float(rows.data[first])
-    row, column = divmod(first, rows.shape[1])
-    return row, column, float(rows[row, column])
+        row = int(np.searchsorted(rows.indptr, index, side="right")) - 1
+        return row, int(rows.indices[index])
+    row, column = divmod(index, rows.shape[1])
+    return row, column

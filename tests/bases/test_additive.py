@@ -20,6 +20,7 @@ from streamchi2 import (
     river,
 )
 from streamchi2.bases import AdditiveBasis, HashBuckets
+from streamchi2.errors import PrecisionWarning
 from streamchi2.feature_map import MapBlock
 from streamchi2.persistence import dumped, loaded
 
@@ -301,3 +302,58 @@ def test_river_features_have_the_additive_kernel_without_bias():
     deviation = np.outer(lengths, lengths) * np.sqrt(2.0 / (32 * n_seeds))
     # Eight terms cost less than a hundredth of the deviation.
     assert (np.abs(mean - exact) <= 5.1 * deviation + 1e-9).all()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("dtype", "scale"), [("float32", 1e80), ("float64", 1e290)])
+def test_values_whose_features_cannot_be_held_are_refused_without_a_trace(container, dtype, scale):
+    """Infinite features were learnt without a word, and predict raised for ever."""
+    model = ExpChi2Classifier(8, basis="additive", dtype=dtype, random_state=0)
+    huge = np.where(ROWS[:100] > 0.0, 0.5, 0.0)
+    huge[70, 2] = scale
+    with pytest.raises(ValueError, match=r"X must be at most .* at row 70, column 2; divide X"):
+        model.fit(container(huge), LABELS[:100])
+    model.partial_fit(ROWS[:100], LABELS[:100])
+    before = dumped(model)
+    with pytest.raises(ValueError, match="X must be at most"):
+        model.partial_fit(container(huge), LABELS[:100])
+    assert dumped(model) == before
+
+
+def test_only_columns_of_an_additive_descriptor_are_held_to_its_largest_value():
+    huge = ROWS[:100].copy()
+    huge[5, 1] = 1e80
+    params = {"basis": {"sums": "additive", "rest": "orthogonal"}, "random_state": 0}
+    some = ExpChi2Classifier(8, descriptors={"sums": [0, 2], "rest": [1, 3]}, **params)
+    assert some.fit(huge, LABELS[:100]).n_samples_seen_ == 100
+    all_of_them = ExpChi2Classifier(8, descriptors={"sums": [2, 1], "rest": [3]}, **params)
+    with pytest.raises(ValueError, match="at row 5, column 1"):
+        all_of_them.fit(huge, LABELS[:100])
+
+
+@pytest.mark.parametrize("series", ["direct", "chebyshev", "vz"])
+@pytest.mark.parametrize(("dtype", "scale"), [("float32", 1e59), ("float64", 1e279)])
+def test_values_up_to_the_largest_are_learnt(series, dtype, scale):
+    rows = ROWS / ROWS.max() * scale
+    params = {"series": series, "dtype": dtype, "basis": "additive", "n_terms": 3}
+    models = [ExpChi2Classifier(18, random_state=0, **params) for _ in range(2)]
+    large, usual = (one.fit(X, LABELS) for one, X in zip(models, (rows, ROWS), strict=True))
+    assert np.isfinite(large.predict_proba(rows)).all()
+    assert large.score(rows, LABELS) > usual.score(ROWS, LABELS) - 0.02
+
+
+def test_river_refuses_values_whose_features_cannot_be_held():
+    learner = river.ExpChi2Classifier(16, basis="additive", seed=0)
+    for row, label in zip(ROWS[:70].tolist(), LABELS.tolist(), strict=False):
+        learner.learn_one(dict(enumerate(row)), label)
+    before = dumped(learner)
+    with pytest.raises(ValueError, match=r"x must be at most 1e.60 .* got 1e.80; divide x"):
+        learner.learn_one({0: 1e80}, "new")
+    assert dumped(learner) == before
+
+
+def test_values_so_small_that_features_vanish_are_told():
+    sampler = ExpChi2Sampler(16, basis="additive", random_state=0)
+    with pytest.warns(PrecisionWarning, match="vanish in dtype='float32'"):
+        sampler.fit(ROWS * 1e-200)
+    ExpChi2Sampler(16, basis="additive", dtype="float64", random_state=0).fit(ROWS * 1e-200)

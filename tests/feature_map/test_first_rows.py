@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
-from streamchi2.errors import BasisHint
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
+from streamchi2.errors import BasisHint, PrecisionWarning
 from streamchi2.feature_map.planning import usual_beta
 from streamchi2.kernels import chi2_distance
 from streamchi2.persistence import dumped, loaded
@@ -18,7 +18,8 @@ BASES = ["orthogonal", "subspace", "landmarks"]
 
 @given(realistic_rows(min_rows=2, max_rows=40))
 def test_beta_of_ordinary_rows_is_one_over_the_mean_distance(rows):
-    distances = chi2_distance(rows)
+    filled = rows[rows.any(axis=1)]
+    distances = chi2_distance(filled if len(np.unique(filled, axis=0)) > 1 else rows)
     apart = distances[distances > 0.0]
     if apart.size and distances.max() <= 5.0 * np.median(apart):
         assert usual_beta(rows) == pytest.approx(1.0 / distances.mean(), rel=1e-12)
@@ -50,6 +51,50 @@ def test_a_wild_row_among_the_first_costs_little(digits, basis):
     model = ExpChi2Classifier(256, basis=basis, random_state=0).fit(wild[:1200], labels[:1200])
     # It was .089 with landmarks and .363 in the subspace; without the row all have .95 to .96.
     assert model.score(rows[1200:], labels[1200:]) > 0.92
+
+
+def test_empty_rows_do_not_set_the_scale():
+    rows = np.random.default_rng(0).dirichlet(np.ones(8), size=64)
+    expected = usual_beta(rows[:4])
+    rows[4:] = 0.0
+    for container in (np.asarray, sparse.csr_array):
+        assert usual_beta(container(rows)) == pytest.approx(expected, rel=1e-12)
+    # One row and nothing else: half its sum is the only distance, of 2 * 63 among 64 * 64 pairs.
+    rows[1:] = 0.0
+    assert usual_beta(rows) == pytest.approx(2.0 * 64**2 / (2 * 63))
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("scale", [1e6, 1e-6])
+def test_first_rows_of_another_scale_than_the_rest_are_told(digits, basis, scale):
+    """Such features are useless (.10 of digits right), and nothing said so."""
+    rows = digits[0].copy()
+    sampler = ExpChi2Sampler(64, basis=basis, random_state=0)
+    rows[: sampler.fit(rows[:1])._stream.feature_map.schedule.first_rows] *= scale
+    with pytest.warns(PrecisionWarning, match="beta is .* set by the first .* rows"):
+        sampler.fit(rows[:1100])
+
+
+def test_first_rows_of_one_class_are_not_of_another_scale(digits):
+    rows, labels = digits
+    ExpChi2Sampler(64, random_state=0).fit(rows[np.argsort(labels, kind="stable")])
+
+
+def test_a_beta_that_was_given_is_not_judged(digits):
+    ExpChi2Sampler(64, beta=1e-9, random_state=0).fit(digits[0][:300])
+
+
+def test_a_river_learner_tells_of_first_rows_of_another_scale(digits):
+    rows, labels = digits
+    learner = river.ExpChi2Classifier(32, basis="orthogonal", seed=0)
+    scales = np.where(np.arange(256) < 64, 1e6, 1.0)
+    stream = zip((scales[:, None] * rows[:256]).tolist(), labels[:256].tolist(), strict=True)
+    *others, last = ((dict(enumerate(row)), label) for row, label in stream)
+    for row, label in others:
+        learner.learn_one(row, label)
+    with pytest.warns(PrecisionWarning, match="beta is"):
+        learner.learn_one(*last)
+    assert learner.n_samples_seen_ == 256
 
 
 @pytest.mark.parametrize("basis", BASES)
