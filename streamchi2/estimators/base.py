@@ -202,7 +202,11 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
         weights = as_weights(sample_weight, n_rows)
         heavy = None if weights is None or weights.all() else weights > 0.0
         if first and heavy is not None and not heavy.any():
-            raise ValueError("sample_weight must not be zero for every row of the first batch")
+            raise ValueError(
+                "sample_weight must not be zero for every row of the first batch, got "
+                f"{n_rows} such rows, which are as good as none; begin with a batch that holds a "
+                "row of positive weight"
+            )
         self._check_params(X, int(rows.shape[1]), first=first)
         if first:
             known, batch = (None, None) if targets is None else targets(None, n_rows, heavy)
