@@ -99,6 +99,8 @@ class Reading:
             self._adaptive = stream.feature_map
             self._pending = stream.buffer.pending
         self._results.clear()
+        # The last model, and the parameters that were given for it: see MapRegression.
+        self.last_model: tuple[tuple[Any, ...], Any] | None = None
 
     def result(self, key: Hashable, work: Callable[[], Result]) -> Result:
         """Return what ``work`` returns, called once whichever thread asks first."""

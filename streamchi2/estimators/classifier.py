@@ -57,6 +57,8 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
 
     _targets_kind = (ClassTargets, IndicatorTargets)
 
+    _MODEL_PARAMETERS = (*MapRegression._MODEL_PARAMETERS, "calibrate", "class_weight")
+
     def __init__(
         self,
         n_components: int | Mapping[str, int] = 1024,

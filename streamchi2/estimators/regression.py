@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,21 @@ from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.stream import Stream
 from streamchi2.validation import as_estimator_rows
 
+_PLAIN = frozenset({str, float, int, bool, type(None)})  # values of these never change
+
 
 class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
     """A map estimator whose model is penalised least squares on targets of some kind."""
+
+    # What decides about the model beside the stream.
+    _MODEL_PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "n_pca",
+        "penalty",
+        "alpha",
+        "l1_ratio",
+        "descriptors",
+        "half_life",
+    )
 
     def __init__(
         self,
@@ -91,7 +104,11 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
 
     def _model(self) -> FittedModel:
         """Return one model, so that all parts of an answer belong together."""
-        reading, params = self._reading, self._model_params()
+        reading = self._reading
+        given = tuple([getattr(self, name) for name in self._MODEL_PARAMETERS])
+        if (last := reading.last_model) is not None and all(map(operator.is_, given, last[0])):
+            return last[1]  # single rows take as long as checking parameters again
+        params = self._model_params()
         check_same_memory(self.half_life, params, self._stream)
 
         def work() -> FittedModel:
@@ -100,10 +117,13 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
             return model
 
         try:
-            return reading.result(("model", params), work)
+            model = reading.result(("model", params), work)
         except NoTargetError:
             message = "No row has had a target yet: call partial_fit"
             raise NotFittedError(message) from None
+        if _PLAIN.issuperset(map(type, given)):
+            reading.last_model = given, model
+        return model
 
     def _scores(self, model: FittedModel, X: Any) -> NDArray[np.float64]:
         rows = as_estimator_rows(self, X, reset=False)

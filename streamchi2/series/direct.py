@@ -16,6 +16,7 @@ from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import Floats
 
 _GRID_POINTS_PER_NODE = 64
+_FEW_VALUES = 512  # up to which calls cost more than what they do: all terms at a time
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -109,9 +110,11 @@ class DirectSeries(Series):
 
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
         """Return the coordinates of checked values, shape ``(N, *values.shape)``."""
-        out = room_for(values, self.n_terms, out)
         # x/2 and k/2 instead of x and k: their sum cannot overflow, the ratios are the same.
         halves = values * values.dtype.type(0.5)
+        if values.size <= _FEW_VALUES:
+            return self._all_terms(halves, out)
+        out = room_for(values, self.n_terms, out)
         total, product = np.empty_like(halves), np.empty_like(halves)
         for q, (half, factor) in enumerate(_halves_and_factors(self.k, values.dtype)):
             np.add(halves, half, out=total)
@@ -126,6 +129,18 @@ class DirectSeries(Series):
                 if q > 0:
                     product *= total
         return out
+
+    def _all_terms(self, halves: Floats, out: Floats | None) -> Floats:
+        """Return the coordinates of a few halved values, bit for bit as term by term."""
+        nodes, factors = _columns(self.k, halves.dtype, halves.ndim)
+        total = halves + nodes
+        terms = np.divide(halves, total, out=out)
+        if self.n_terms > 1:
+            quotients = halves - nodes[:-1]
+            quotients /= total[:-1]
+            terms[1:] *= np.multiply.accumulate(quotients, axis=0)
+        terms *= factors
+        return terms
 
     def residual(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return G(x), the factor of the error, for values of any shape.
@@ -176,3 +191,13 @@ def _halves_and_factors(
     limits = np.finfo(dtype)
     nodes = np.clip(k, 4 * limits.tiny, limits.max / 4).astype(dtype)
     return [(node / 2, 2 * np.sqrt(node)) for node in nodes]
+
+
+@lru_cache(maxsize=256)
+def _columns(
+    k: tuple[float, ...], dtype: np.dtype[np.floating], ndim: int
+) -> tuple[Floats, Floats]:
+    """Return k/2 and 2 sqrt(k) as arrays, one line a node, to go with values of ``ndim`` axes."""
+    pairs = np.array(_halves_and_factors(k, dtype), dtype=dtype)
+    shape = (len(k),) + (1,) * ndim
+    return pairs[:, 0].reshape(shape), pairs[:, 1].reshape(shape)

@@ -8,6 +8,7 @@ everything learnt from the old ones stays valid, and the kernel is exactly that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ class RotatedSeries(Series):
         if self.rotation is None:
             return self.series.coordinates(values, out)
         plain = self.series.coordinates(values)
-        matrix = np.array(self.rotation, dtype=values.dtype)
+        matrix = _matrix(self.rotation, values.dtype)
         turned: Floats = (matrix @ plain.reshape(self.n_terms, -1)).reshape(plain.shape)
         if out is None:
             return turned
@@ -85,6 +86,11 @@ class RotatedSeries(Series):
         require(np.abs(matrix).max() <= 2.0, "rotation must be orthogonal")
         distance = np.abs(matrix @ matrix.T - np.eye(self.n_terms)).max()
         require(distance < 1e-6, "rotation must be orthogonal")
+
+
+@lru_cache(maxsize=256)
+def _matrix(rotation: Rotation, dtype: np.dtype[np.floating]) -> Floats:
+    return np.array(rotation, dtype=dtype)
 
 
 def transported(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +45,21 @@ class LinearModel(SavedValue):
 
         The product is formed in the precision of the features.
         """
-        coef = self.coef.astype(features.dtype, copy=False)
+        if features.dtype == np.float64:
+            return (features - self.centre) @ self.coef + self._at_centre
         centre = self.centre.astype(features.dtype)
         at_centre = self.intercept + centre.astype(np.float64) @ self.coef
-        scores: NDArray[np.float64] = (features - centre) @ coef + at_centre
+        scores: NDArray[np.float64] = (features - centre) @ self.coef.astype(features.dtype)
+        return scores + at_centre
+
+    @cached_property
+    def _at_centre(self) -> NDArray[np.float64]:
+        """Scores at the centre, which take as long as those of a row."""
+        scores: NDArray[np.float64] = self.intercept + self.centre @ self.coef
         return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def linear_model(

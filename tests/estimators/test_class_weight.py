@@ -164,3 +164,18 @@ def test_bad_weights_are_refused(class_weight):
         assert not model.__sklearn_is_fitted__()
     with pytest.raises((ValueError, TypeError), match="class_weight must be"):
         river.ExpChi2Classifier(8, class_weight=class_weight).learn_one({"a": 1.0}, 0)
+
+
+def test_a_changed_parameter_is_heeded_by_the_next_prediction():
+    weights = {0: 1.0, 1: 1.0, 2: 1.0}
+    model = ExpChi2Classifier(32, class_weight=weights, random_state=0).fit(ROWS, LABELS)
+    before = model.decision_function(ROWS)
+    weights[2] = 50.0  # the same object with another value
+    assert model.decision_function(ROWS)[:, 2].mean() > before[:, 2].mean()
+    plain = ExpChi2Classifier(32, random_state=0).fit(ROWS, LABELS)
+    before = plain.decision_function(ROWS)
+    plain.set_params(alpha=1e6)
+    assert np.ptp(plain.decision_function(ROWS)) < np.ptp(before)
+    plain.set_params(alpha=-1.0)
+    with pytest.raises(ValueError, match="alpha must be"):
+        plain.predict(ROWS)
