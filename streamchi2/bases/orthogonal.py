@@ -7,6 +7,7 @@ cosine transform applies them, nothing is stored and a row costs O(D log D).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -86,6 +87,21 @@ class OrthogonalBasis(RandomBasis):
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out`` with the cosines, then the sines; ``inputs`` is overwritten."""
+        for start, phases in self._phase_blocks(inputs):
+            fill_pairs(phases, out, start, self.n_phases)
+
+    def phases(self, inputs: Floats) -> Floats:
+        """Return the phases, shape (n, M); ``inputs`` is overwritten."""
+        phases: Floats = np.empty((inputs.shape[0], self.n_phases), dtype=inputs.dtype)
+        for start, block in self._phase_blocks(inputs):
+            phases[:, start : start + block.shape[1]] = block
+        return phases
+
+    def _phase_blocks(self, inputs: Floats) -> Iterator[tuple[int, Floats]]:
+        """Yield the phases of each second round and where they begin; each is good until the next.
+
+        ``inputs`` is overwritten.
+        """
         first, second = self._single_flips if inputs.itemsize == 4 else self._double_flips
         inputs *= first
         spread = dct(inputs, axis=1, norm="ortho", overwrite_x=True)
@@ -97,4 +113,4 @@ class OrthogonalBasis(RandomBasis):
             phases = phases[:, : self.n_phases - start]
             if self.radii is not None:
                 phases *= self.radii[start : start + self.block_width].astype(phases.dtype)
-            fill_pairs(phases, out, start, self.n_phases)
+            yield start, phases

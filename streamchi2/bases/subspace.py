@@ -10,7 +10,7 @@ not show must not be invisible later.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan
 from streamchi2.bases.orthogonal import OrthogonalBasis
+from streamchi2.bases.phase_table import PhaseTable, UsedPhases, weighted_sum
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.state import Array, Float, Int, Kind, SavedValue, require
 from streamchi2.validation import Floats
@@ -42,6 +43,7 @@ _DIRECTION_ROWS = 1024  # measured: twice as many find no better directions
 _FEATURES_PER_FLOOR = 32
 _FEATURES_PER_BUCKET = 4
 _LEAST_VARIANCE = 1e-10  # of the largest; below, a direction is rounding
+_MOST_PHASES = 1 << 20  # of all inputs, up to which they are kept for single rows: 4 MiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,14 +194,46 @@ class SubspaceBasis(SavedValue, Basis):
                 sketch[:, : part.stop - start] += inputs[:, part] * signs[part]
         return filtered
 
-    def of_inputs(self, used: NDArray[np.intp], dtype: np.dtype[Any]) -> UsedDirections:
+    def of_inputs(
+        self, used: NDArray[np.intp], dtype: np.dtype[Any]
+    ) -> UsedPhases | UsedDirections:
         """Return the basis for single rows that are zero but in some inputs."""
+        # By the size of the whole table: the way to sum must not depend on columns of zeros.
+        if self.n_inputs * self._frequencies.n_phases <= _MOST_PHASES:
+            table = self._single_table if dtype.itemsize == 4 else self._double_table
+            return UsedPhases(table.of(used))
         directions, signs = self._single_filter if dtype.itemsize == 4 else self._double_filter
         n_buckets = self.n_buckets
         if used.size < self.n_inputs:
             directions, signs = directions.take(used, axis=0), signs[used]
         places = used % n_buckets if n_buckets else None
         return UsedDirections(directions, signs, places, self._frequencies)
+
+    @cached_property
+    def _single_table(self) -> PhaseTable:
+        """Phases of single inputs."""
+        return self._phase_table(np.dtype(np.float32))
+
+    @cached_property
+    def _double_table(self) -> PhaseTable:
+        return self._phase_table(np.dtype(np.float64))
+
+    def _phase_table(self, dtype: np.dtype[np.floating]) -> PhaseTable:
+        n_phases = self._frequencies.n_phases
+        return PhaseTable(
+            self.n_inputs, n_phases, dtype, partial(self._phases_of_inputs, dtype=dtype)
+        )
+
+    def _phases_of_inputs(self, places: NDArray[np.intp], dtype: np.dtype[np.floating]) -> Floats:
+        """Return the phases of rows that are one in a single input."""
+        directions, signs = self._single_filter if dtype.itemsize == 4 else self._double_filter
+        n_directions = directions.shape[1]
+        filtered = np.zeros((places.size, self._frequencies.scratch_width), dtype=dtype)
+        filtered[:, :n_directions] = directions[places]
+        if self.n_buckets:
+            sketched = n_directions + places % self.n_buckets
+            filtered[np.arange(places.size), sketched] = signs[places]
+        return self._frequencies.phases(filtered)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SubspaceBasis):
@@ -239,23 +273,6 @@ class UsedDirections:
         if self.places is not None:
             np.add.at(filtered[0, n_directions:], self.places, row * self.signs)
         self.frequencies.features(filtered, out)
-
-
-def weighted_sum(weights: Floats, rows: Floats) -> Floats:
-    """Return the sum of rows times their weights, one added after the other.
-
-    So weights of zero change no bit, however many there are. Without BLAS, which adds in another
-    order and wakes its threads for microseconds of work.
-
-    >>> weighted_sum(np.array([2.0, 0.0, 1.0]), np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 3.0]]))
-    array([2., 3.])
-    """
-    if rows.shape[1] > 1:
-        summed: Floats = np.einsum("i,ij->j", weights, rows)
-        return summed
-    # Of a single column einsum would add several partial sums.
-    products = np.concatenate([np.zeros(1, rows.dtype), weights * rows[:, 0]])
-    return np.add.accumulate(products)[-1:]
 
 
 def subspace_basis(

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, exp_chi2_kernel, load, save
 from streamchi2.bases import OrthogonalBasis, SubspaceBasis
+from streamchi2.bases.phase_table import weighted_sum
 from streamchi2.bases.subspace import (
     filter_shares,
     informative_directions,
     subspace_basis,
-    weighted_sum,
 )
 from streamchi2.errors import StateMismatchError
 
@@ -123,24 +123,47 @@ def test_without_a_floor_features_are_those_of_the_directions_alone():
     n_directions=st.sampled_from([1, 2, 3, 8]),
     n_used=st.integers(0, 90),
     floor=st.sampled_from([0.0, 0.2]),
+    dof=st.sampled_from([1.0, 2.0]),
     dtype=st.sampled_from(["float32", "float64"]),
+    most_phases=st.sampled_from([0, 1 << 20]),
 )
 def test_a_basis_of_the_used_inputs_has_the_features_of_the_whole(
-    n_inputs, n_directions, n_used, floor, dtype
+    n_inputs, n_directions, n_used, floor, dof, dtype, most_phases
 ):
     random = np.random.default_rng(n_inputs + 100 * n_used)
     directions = random.uniform(-0.5, 0.5, (n_inputs, n_directions)).astype(np.float32)
-    basis = SubspaceBasis(directions, 32, seed=3, beta=1.0, floor=floor)
+    basis = SubspaceBasis(directions, 33, seed=3, beta=1.0, dof=dof, floor=floor)
     used = np.sort(random.permutation(n_inputs)[:n_used])
     row = np.zeros((1, n_inputs), dtype=dtype)
     row[0, used] = random.normal(size=used.size)
-    whole, few, all_used = (np.empty((1, 32), dtype=dtype) for _ in range(3))
+    whole, few, all_used = (np.empty((1, 33), dtype=dtype) for _ in range(3))
     basis.features(row.copy(), whole)
-    basis.of_inputs(used, row.dtype).features(row[:, used], few)
-    basis.of_inputs(np.arange(n_inputs), row.dtype).features(row.copy(), all_used)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamchi2.bases.subspace._MOST_PHASES", most_phases)
+        basis.of_inputs(used, row.dtype).features(row[:, used], few)
+        basis.of_inputs(np.arange(n_inputs), row.dtype).features(row.copy(), all_used)
+        kinds = {type(basis.of_inputs(used, row.dtype)).__name__}
+    assert kinds == {"UsedPhases" if most_phases else "UsedDirections"}
     assert np.array_equal(few, all_used)  # zeros change no bit
-    # Phases are sums of up to 90 terms below one; each addition rounds to half an eps.
-    assert_allclose(few, whole, atol=100 * np.finfo(dtype).eps * max(1.0, np.abs(row).sum()))
+    # A phase is a sum of up to 90 inputs, filtered to a length of at most sqrt(8/4 + .2), times a
+    # frequency; each addition rounds to half an eps of the sum, and the transforms to a few more.
+    plain = basis._frequencies
+    longest = np.sqrt(plain.block_width) * (1.0 if plain.radii is None else plain.radii.max())
+    phase = 1.5 * longest * np.abs(row).sum()
+    atol = np.sqrt(2 / 33) * (90 / 2 + 16) * np.finfo(dtype).eps * max(1.0, phase)
+    assert_allclose(few, whole, atol=atol)
+
+
+def test_phases_of_inputs_do_not_depend_on_what_was_asked_for_before():
+    random = np.random.default_rng(0)
+    directions = random.uniform(-0.1, 0.1, (300, 5)).astype(np.float32)
+    asked, afresh = (SubspaceBasis(directions, 64, seed=3, beta=1.0, floor=0.1) for _ in range(2))
+    for _ in range(20):
+        used = np.flatnonzero(random.random(300) < random.random())
+        asked.of_inputs(used, np.dtype("float32"))
+    few, whole = (basis.of_inputs(np.arange(300), np.dtype("float32")) for basis in (asked, afresh))
+    assert np.array_equal(few.phases, whole.phases)
+    assert pickle.dumps(asked) == pickle.dumps(afresh)  # what only saves time is not kept
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
