@@ -193,10 +193,16 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
         sample_weight: ArrayLike | None,
         targets: TargetBatch | None = None,
         *,
-        first: bool,
+        first: bool | None,
     ) -> Self:
-        """Validate a batch, then learn it: all of it, none of it or, after Ctrl-C, whole blocks."""
+        """Validate a batch, then learn it: all of it, none of it or, after Ctrl-C, whole blocks.
+
+        ``first`` is whether everything before is forgotten; None where it goes on with what there
+        is, if anything.
+        """
+        # Asked once: another thread may learn a first batch at any time.
         fresh = not self.__sklearn_is_fitted__()
+        first = fresh if first is None else first
         rows = self._validated(X, first=first)
         n_rows = int(rows.shape[0])
         weights = as_weights(sample_weight, n_rows)

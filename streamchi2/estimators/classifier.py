@@ -140,14 +140,13 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         ExpChi2Classifier
             This estimator.
         """
-        first = not self.__sklearn_is_fitted__()
-        return self._learn(X, y, classes, sample_weight, first=first)
+        return self._learn(X, y, classes, sample_weight, first=None)
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without labels: the histogram of inputs and the principal components."""
-        return self._observe(X, sample_weight, first=not self.__sklearn_is_fitted__())
+        return self._observe(X, sample_weight, first=None)
 
-    def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
+    def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool | None) -> Self:
         def absent(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
             targets = known
             if not isinstance(known, IndicatorTargets):
@@ -163,7 +162,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         *,
-        first: bool,
+        first: bool | None,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
         labelled = labelled_batch(self, y, classes, given)

@@ -108,7 +108,7 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch of rows."""
-        return self._learn_rows(X, sample_weight, first=not self.__sklearn_is_fitted__())
+        return self._learn_rows(X, sample_weight, first=None)
 
     def transform(self, X: Any) -> Floats:
         """Return the principal components of rows, shape (n, n_pca).

@@ -72,7 +72,7 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
         ExpChi2Regressor
             This estimator.
         """
-        return self._learn(X, y, sample_weight, first=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, sample_weight, first=None)
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without targets: the histogram of inputs and the principal components.
@@ -92,7 +92,7 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
         y: Any,
         sample_weight: ArrayLike | None,
         *,
-        first: bool,
+        first: bool | None,
         given: NDArray[np.bool_] | None = None,
     ) -> Self:
         return self._learn_rows(X, sample_weight, numeric_batch(self, y, given), first=first)

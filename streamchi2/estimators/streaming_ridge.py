@@ -96,7 +96,7 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more batch."""
-        return self._learn(X, y, sample_weight, first=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, sample_weight, first=None)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted targets, shape (n,) or (n, t) as they were learnt.
@@ -133,7 +133,9 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
         number: np.float64 = intercept[0]
         return number if self._flat else intercept
 
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool) -> Self:
+    def _learn(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, first: bool | None
+    ) -> Self:
         return self._learn_rows(X, sample_weight, numeric_batch(self, y), first=first)
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:

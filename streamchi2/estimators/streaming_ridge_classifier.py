@@ -113,7 +113,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         StreamingRidgeClassifier
             This estimator.
         """
-        return self._learn(X, y, classes, sample_weight, first=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, classes, sample_weight, first=None)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return one score per row and class; of two classes, one per row, positive for the second.
@@ -179,7 +179,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         *,
-        first: bool,
+        first: bool | None,
     ) -> Self:
         return self._learn_rows(X, sample_weight, labelled_batch(self, y, classes), first=first)
 

@@ -80,3 +80,22 @@ def test_of_two_first_batches_at_once_one_is_refused_and_none_is_lost(model, mon
     assert model.n_samples_seen_ == 9
     alone = clone(model).partial_fit(ROWS[:9]).partial_fit(ROWS[9:20])
     assert dumped(model.partial_fit(ROWS[9:20])) == dumped(alone)
+
+
+@pytest.mark.parametrize(
+    "model", [ExpChi2Sampler(16, random_state=0), StreamingPCA(2)], ids=["map", "features"]
+)
+def test_a_first_batch_that_comes_second_replaces_nothing(model, monkeypatch):
+    learn_rows = type(model)._learn_rows
+
+    def overtaken(self, *arguments, **how):
+        monkeypatch.setattr(type(model), "_learn_rows", learn_rows)
+        other = threading.Thread(target=model.partial_fit, args=(ROWS[:9],))
+        other.start()
+        other.join()
+        return learn_rows(self, *arguments, **how)
+
+    monkeypatch.setattr(type(model), "_learn_rows", overtaken)
+    model.partial_fit(ROWS[9:20])
+    alone = clone(model).partial_fit(ROWS[:9]).partial_fit(ROWS[9:20])
+    assert dumped(model) == dumped(alone)
