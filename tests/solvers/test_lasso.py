@@ -30,6 +30,20 @@ def moments_of(rows, targets, weights=None):
     return moments.update(rows, targets, weights=weights).summary()
 
 
+@pytest.mark.parametrize("n_rows", [20, 80])
+def test_without_a_penalty_the_answer_is_that_of_least_squares(n_rows):
+    """Also with fewer rows than features, where descent did not end in a minute."""
+    rows, targets = drawn(0, n_rows=n_rows, width=40)
+    found = elastic_net(moments_of(rows, targets), 0.0, 0.5)
+    centred = rows - rows.mean(axis=0), targets - targets.mean(axis=0)
+    expected = np.linalg.lstsq(*centred, rcond=None)[0]
+    assert found.alpha == 0.0
+    # Moments square the condition of the rows, which is below 1e4.
+    assert_allclose(centred[0] @ found.coef, centred[0] @ expected, atol=1e-6)
+    if n_rows > 40:
+        assert_allclose(found.coef, expected, rtol=1e-5, atol=1e-6)
+
+
 @given(st.integers(0, 10_000), st.floats(1e-4, 10.0), st.floats(0.05, 1.0))
 @settings(max_examples=40, deadline=None)
 def test_the_optimality_conditions_hold(seed, alpha, l1_ratio):
