@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, HashBuckets, LandmarkRows
@@ -151,7 +152,7 @@ class BlockParams(SavedValue):
         return _LEAST_VALUE if limited else 0.0
 
     def refuse_too_large(self, values: Floats, where: Callable[[int], str], *, name: str) -> None:
-        """Refuse validated values above the largest; ``where`` tells the place of one of them."""
+        """Refuse validated values above the largest; ``where`` says which is the one at a place."""
         largest = self.largest_value
         if largest == np.inf or values.max(initial=0.0) <= largest:
             return
@@ -236,6 +237,31 @@ class MapParams(SavedValue):
         """Rows of which a map is planned meanwhile at most; None is all there are."""
         each = [block.basis_class.provisional_rows for block in self.blocks]
         return None if None in each else max(filter(None, each))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are values whose features could not be held."""
+        return any(block.largest_value < np.inf for block in self.blocks)
+
+    def refuse_too_large_row(
+        self,
+        columns: NDArray[np.int64],
+        values: NDArray[np.float64],
+        where: Callable[[float], str],
+        *,
+        name: str,
+    ) -> None:
+        """Refuse a validated row of named columns, in ascending order; ``where`` names a value."""
+        for block, read in zip(self.blocks, self.columns or (None,), strict=True):
+            own = values
+            if read is not None:
+                ends = columns.searchsorted((read[0], read[-1] + 1))
+                own = values[slice(*ends.tolist())]
+
+            def place(first: int, own: NDArray[np.float64] = own) -> str:
+                return where(float(own[first]))
+
+            block.refuse_too_large(own, place, name=name)
 
     def refuse_too_large(self, rows: Rows) -> None:
         """Refuse validated rows with values whose features could not be held."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from typing import Any, ClassVar, Self
@@ -174,9 +174,6 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
 
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn one validated row, all of it or, where something fails, nothing."""
-        assert stream.feature_map is not None
-        for block in stream.feature_map.params.blocks:
-            block.refuse_too_large(row.values, lambda first: "", name="x")
         if self._due is None:
             due = self._next_position(stream)
             self._due = self._catch_up(stream) if due <= stream.n_rows else due
@@ -194,6 +191,28 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
                 if stream.n_rows >= stream.next_stop:  # its block is complete and was not learnt
                     stream.hold_again(pending)
                 raise
+
+    def _refuse_too_large(
+        self, stream: Stream, rows: Sequence[Row], x: Mapping[Hashable, Any] | None = None
+    ) -> None:
+        """Refuse rows with values whose features could not be held, before any of them is learnt.
+
+        ``x`` is the dict of the only row; rows of a frame are known by their numbers.
+        """
+        assert stream.feature_map is not None
+        params = stream.feature_map.params
+        if not params.is_limited:
+            return
+        for number, row in enumerate(rows):
+
+            def where(value: float, number: int = number) -> str:
+                if x is None:
+                    return f" at row {number}"
+                return f" at key {next(key for key in x if float(x[key]) == value)!r}"
+
+            params.refuse_too_large_row(
+                row.columns, row.values, where, name="X" if x is None else "x"
+            )
 
     def _append(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Let a row be pending; None is an absent target where there are targets."""

@@ -24,12 +24,13 @@ from streamchi2.estimators.map_params import (
 from streamchi2.feature_map import FeatureMap
 from streamchi2.feature_map.adaptive import check_planned
 from streamchi2.memory import MemoryParams
-from streamchi2.model import FittedModel, ModelParams, components_of, descriptor_entries
+from streamchi2.model import FittedModel, ModelParams
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.adwin import Adwin
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
+from streamchi2.river.model_readings import ModelReadings
 from streamchi2.river.row_features import features_of
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import deferred_interrupts
@@ -55,7 +56,7 @@ _CALIBRATION_ROWS = 128  # one number is fitted to them, again and again
 _log = logging.getLogger("streamchi2.river")
 
 
-class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
+class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
     """A stream of named rows with a model that is solved at growing positions."""
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -85,7 +86,6 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
     n_pca: Any
     calibrate: str | None = None
     class_weight: Any = None
-    _flat: ClassVar[bool] = False  # one number a row
 
     def _start(self) -> None:
         super()._start()
@@ -101,35 +101,6 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
 
     def _known_alpha(self, stream: Stream) -> float | None:
         return None if self._schedule.model is None else self._schedule.model.linear.alpha
-
-    @property
-    def alpha_(self) -> float:
-        """Strength of the penalty in use, as given or as chosen."""
-        return self._present_model().linear.alpha
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Coefficients on the features, shape (n_classes, n_components) or (n_components,)."""
-        coef = self._present_model().linear.coef.T.copy()
-        return coef[0] if self._flat else coef
-
-    @property
-    def intercept_(self) -> NDArray[np.float64] | np.float64:
-        """Intercepts, shape (n_classes,), or one number."""
-        intercept = self._present_model().linear.intercept.copy()
-        number: np.float64 = intercept[0]
-        return number if self._flat else intercept
-
-    def _present_model(self) -> FittedModel:
-        model = self._schedule.model
-        if model is None:
-            raise AttributeError(f"this {type(self).__name__} has no model yet: learn a row first")
-        return model
-
-    @property
-    def drift_events_(self) -> tuple[DriftEvent, ...]:
-        """Changes that the drift detector has found, and what was done about them."""
-        return self._events
 
     def _model_params(self) -> ModelParams:
         """Validate the parameters that decide how statistics become a model, and return them."""
@@ -155,36 +126,6 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
 
     def _memory_params(self) -> MemoryParams | None:
         return memory_params(self.half_life, self._model_params())
-
-    @property
-    def descriptor_weights_(self) -> dict[str, float]:
-        """With ``penalty="group_lasso"``: the weight of each kernel, zero for one left out."""
-        model = self._schedule.model
-        if model is None or model.scales is None:
-            raise AttributeError("descriptor_weights_ needs penalty='group_lasso' and alpha > 0")
-        return dict(zip(self.descriptors, model.scales.tolist(), strict=True))
-
-    @property
-    def descriptor_path_(self) -> dict[str, float]:
-        """The largest alpha at which a group lasso uses each descriptor, strongest first."""
-        if self.descriptors is None:
-            raise AttributeError("descriptor_path_ needs descriptors, got None")
-        entries = descriptor_entries(self._reading, self._model_params()).tolist()
-        pairs = zip(self.descriptors, entries, strict=True)
-        return dict(sorted(pairs, key=lambda pair: -pair[1]))
-
-    @property
-    def explained_variance_ratio_(self) -> Any:
-        """With ``n_pca``: share of the features' variance that each principal component holds.
-
-        With several descriptors, of each by itself: a dict.
-        """
-        if self.n_pca is None:
-            raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
-        reading, n_pca = self._reading, self._model_params().n_pca
-        found = components_of(reading.statistics, n_pca, reading.feature_map).variance_shares
-        names = reading.map_params.names
-        return found[0] if names is None else dict(zip(names, found, strict=True))
 
     def _longest(self) -> int:
         return 1024 if self.drift_detector is None else _WATCHED_STEP
@@ -233,6 +174,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         self._model_params()
         stream = self._open_stream()
         self._known_targets(stream, (target,))
+        self._refuse_too_large(stream, [row], x)
         if weight > 0.0:
             self._learn_row(stream, row, target, weight)
 
@@ -253,6 +195,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         weight = 1.0 if w == 1.0 else float(_checked_weights(w, 1)[0])
         self._model_params()
         stream = self._open_stream()
+        self._refuse_too_large(stream, [row], x)
         if weight > 0.0:
             self._learn_row(stream, row, None, weight)
 
@@ -270,6 +213,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         weights = _checked_weights(w, len(rows))
         self._model_params()
         stream = self._open_stream()
+        self._refuse_too_large(stream, rows)
         with deferred_warnings():
             for row, weight in zip(rows, weights.tolist(), strict=True):
                 if weight > 0.0:
@@ -298,6 +242,7 @@ class NamedStreamModel(MemoryReadings, NamedStreamEstimator):
         self._model_params()
         stream = self._open_stream()
         self._known_targets(stream, targets)
+        self._refuse_too_large(stream, rows)
         self._target_name = name
         # A warning that is made an error comes after the last row, so that it costs none.
         with deferred_warnings():

@@ -110,8 +110,9 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
             Features by name, finite and non-negative.
         """
         self._checked_prefix()
-        row = self._reader.read(x)
-        self._add(self._open_stream(), row, None, 1.0)
+        row, stream = self._reader.read(x), self._open_stream()
+        self._refuse_too_large(stream, [row], x)
+        self._add(stream, row, None, 1.0)
 
     def learn_many(self, X: Any) -> None:
         """Let the map learn from the rows of a frame, as if they came one by one.
@@ -124,6 +125,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         self._checked_prefix()
         rows = frame_rows(into_frame(X), self._reader.keys)
         stream = self._open_stream()
+        self._refuse_too_large(stream, rows)
         with deferred_warnings():  # one that is made an error comes after the last row
             for row in rows:
                 self._add(stream, row, None, 1.0)

@@ -5,6 +5,7 @@ from itertools import pairwise
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from references import harmonic_kernel
@@ -344,12 +345,39 @@ def test_values_up_to_the_largest_are_learnt(series, dtype, scale):
 
 def test_river_refuses_values_whose_features_cannot_be_held():
     learner = river.ExpChi2Classifier(16, basis="additive", seed=0)
+    sampler = river.ExpChi2Sampler(16, basis="additive", seed=0)
     for row, label in zip(ROWS[:70].tolist(), LABELS.tolist(), strict=False):
         learner.learn_one(dict(enumerate(row)), label)
-    before = dumped(learner)
-    with pytest.raises(ValueError, match=r"x must be at most 1e.60 .* got 1e.80; divide x"):
-        learner.learn_one({0: 1e80}, "new")
-    assert dumped(learner) == before
+        sampler.learn_one(dict(enumerate(row)))
+    before = dumped(learner), dumped(sampler)
+    row, frame = {7: 1.0, 0: 1e80}, pd.DataFrame(ROWS[70:90])
+    frame.loc[5, 1] = 1e80
+    at_key = r"x must be at most 1e.60 .* got 1e.80 at key 0; divide x"
+    at_row = r"X must be at most 1e.60 .* got 1e.80 at row 5; divide X"
+    for call, match in (
+        (lambda: learner.learn_one(row, "new"), at_key),
+        (lambda: learner.observe_one(row), at_key),
+        (lambda: sampler.learn_one(row), at_key),
+        (lambda: learner.learn_many(frame, pd.Series(LABELS[70:90])), at_row),
+        (lambda: learner.observe_many(frame), at_row),
+        (lambda: sampler.learn_many(frame), at_row),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    assert (dumped(learner), dumped(sampler)) == before
+
+
+def test_only_descriptors_with_additive_features_limit_values():
+    learner = river.ExpChi2Classifier(
+        16,
+        descriptors={"plain": "p", "kernel": "k"},
+        basis={"plain": "additive", "kernel": "orthogonal"},
+        seed=0,
+    )
+    learner.learn_one({"p1": 1.0, "k1": 1e80}, "a")
+    with pytest.raises(ValueError, match="at key 'p1'"):
+        learner.learn_one({"p1": 1e80, "k1": 1.0}, "a")
+    assert learner.n_samples_seen_ == 1
 
 
 def test_values_so_small_that_features_vanish_are_told():
