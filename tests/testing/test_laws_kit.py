@@ -418,3 +418,10 @@ def test_river_classifier_keeps_every_law_of_its_labels():
 )
 def test_a_chosen_penalty_does_not_depend_on_the_scale_of_weights(estimator):
     assert "scale of weights" in check_all(estimator, max_examples=2).checked
+
+
+def test_many_rows_merge_within_the_usual_tolerance(digits):
+    rows, labels = (np.concatenate([part] * 4)[:6000] for part in digits)
+    model = ExpChi2Classifier(64, normalize="l1", random_state=0)
+    shards = [(rows[:3000], labels[:3000]), (rows[3000:], labels[3000:])]
+    check_merge(model, shards, methods=["predict", "decision_function"])
