@@ -223,11 +223,30 @@ def _of_components(accuracies):
     return found
 
 
-def terms(accuracies):
-    """Return differences between few terms and five, and between five and the exact kernel."""
-    size, rows = SIZES[-1], []
-    names = (*SERIES, "Direct, refined k")
-    differences = {
+def seeds(accuracies, size, *words):
+    """Return how many seeds a method has on each descriptor, ridge regression."""
+    return count(*(accuracies.of(data, " ".join(words), int(size)) for data in SETS))
+
+
+def few_terms(accuracies):
+    """Return in words what fewer terms than five cost, from two on, over all descriptors."""
+    found = _of_terms(accuracies)
+    pooled = {key: one for key, one in found.items() if key[0] == "all" and one.values.size}
+    several = [one.values.mean() for key, one in pooled.items() if key[2] >= 2]
+    low, high = (f"{value:+.2f}".replace("-", "−") for value in (min(several), max(several)))
+    sure = "; ".join(sorted(f"{name} with {n}" for _, name, n in significant(pooled)))
+    draws = count(*(one.values.tolist() for one in pooled.values()))
+    return (
+        f"from 2 terms on the mean over {draws} draws differs from that with 5 by {low} to {high} "
+        f"points; of {n_tests(pooled)} tests, those of one term among them, a difference is found "
+        f"by {sure or 'none'}"
+    )
+
+
+def _of_terms(accuracies):
+    """Return differences between few terms and five, by descriptor and over all of them."""
+    size, names = SIZES[-1], (*SERIES, "Direct, refined k")
+    found = {
         (data, name, number): Difference(
             accuracies.of(data, name, size, terms=number),
             accuracies.of(data, name, size, terms=5),
@@ -238,8 +257,16 @@ def terms(accuracies):
     }
     for name in names:  # over all sets
         for number in range(1, 5):
-            parts = [differences[data, name, number] for data in SETS]
-            differences["all", name, number] = Difference.joined(parts)
+            parts = [found[data, name, number] for data in SETS]
+            found["all", name, number] = Difference.joined(parts)
+    return found
+
+
+def terms(accuracies):
+    """Return differences between few terms and five, and between five and the exact kernel."""
+    size, rows = SIZES[-1], []
+    names = (*SERIES, "Direct, refined k")
+    differences = _of_terms(accuracies)
     pooled = {key: one for key, one in differences.items() if key[0] == "all"}
     bold = significant(pooled)
     for data in (*SETS, "all"):
@@ -287,14 +314,21 @@ def descriptors(accuracies):
         for method in methods
         for learner in LEARNERS
     }
+    found = {
+        (method, learner): Difference(cells[method, learner], cells["Direct", learner])
+        for method in methods
+        for learner in LEARNERS
+        if method != "Direct"
+    }
+    bold = significant(found)
     for method in methods:
         own = [cells[method, learner] for learner in LEARNERS]
-        less = [Difference(cells[method, one], cells["Direct", one]).text() for one in LEARNERS]
+        keys = [(method, learner) for learner in LEARNERS]
         if any(own):
-            less = ["", ""] if method == "Direct" else less
+            less = [found[key].text(bold=key in bold) if key in found else "" for key in keys]
             rows.append([method, count(*own), mean(own[0]), less[0], mean(own[1]), less[1]])
     heads = ["features", "seeds", "ridge", "ridge − Direct", "SVM", "SVM − Direct"]
-    return table(heads, rows)
+    return table(heads, rows) + "\n\n" + tested(found, " here")
 
 
 def streams(accuracies, *words):
@@ -347,4 +381,4 @@ def _part(line):
 
 
 TABLES = (one_set, differences, orderings, components, terms, betas, descriptors, streams, seconds)
-FIGURES = (less, counts, gain)
+FIGURES = (less, counts, gain, seeds, few_terms)
