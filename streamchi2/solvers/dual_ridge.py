@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 
 from streamchi2.solvers.gram_spectrum import GramSpectrum
-from streamchi2.solvers.leave_one_out import DualFit, GrowingRidge
+from streamchi2.solvers.leave_one_out import DualFit, GrowingRidge, room_for_rows
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.penalty import Criterion
 from streamchi2.validation import Floats
@@ -78,7 +78,7 @@ class GramMatrix:
         if self._shifted.shape[1] != n_features:
             self._forget()
         known = self.n_final
-        n_room = max(32, n_rows if n_rows <= n_room else 2 * n_rows)
+        n_room = n_rows if n_rows <= n_room else room_for_rows(n_rows)
         shifted, gram = np.empty((n_room, n_features)), np.zeros((n_room, n_room))
         if known:
             shifted[:known] = self._shifted[:known]
