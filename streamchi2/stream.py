@@ -313,7 +313,7 @@ class Stream(Saved):
 
     def finish(self) -> None:
         """Finish a change of state, or make up for one that failed."""
-        with self.lock:
+        with self.lock, one_blas_thread:  # also where a reader finds it unfinished
             change = self._unfinished
             if change is None:
                 return
