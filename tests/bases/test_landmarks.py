@@ -129,6 +129,7 @@ def test_before_the_warm_up_ends_the_rows_there_are_serve(digits):
     assert_allclose(features @ features.T, exact, atol=10 * found.predicted_kernel_error_ + 1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.* beta is:streamchi2.errors.PrecisionWarning")  # as meant
 def test_a_change_of_k_leaves_features_in_place():
     random = np.random.default_rng(0)
     rows = random.gamma(0.5, size=(2000, 6))

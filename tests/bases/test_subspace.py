@@ -263,6 +263,7 @@ def test_cutting_does_not_change_a_bit(cuts, weighted):
     assert np.array_equal(cut.transform(rows), whole)
 
 
+@pytest.mark.filterwarnings("ignore:.* beta is:streamchi2.errors.PrecisionWarning")  # as meant
 def test_directions_are_frozen_after_the_warm_up_and_k_is_not():
     rows = np.random.default_rng(0).gamma(0.5, size=(2000, 6))
     rows[WARM_UP:] *= 10.0  # the k of the first rows are too small for what comes

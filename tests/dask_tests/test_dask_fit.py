@@ -32,7 +32,9 @@ from streamchi2.provenance import Provenance
 
 RANDOM = np.random.default_rng(0)
 N, WIDTH = 1500, 6
-# The rows on which a map is planned are of another kind, so that k has something to adapt to.
+# The rows on which a map is planned are of another kind, so that k has something to adapt to; what
+# that means for beta is told by a warning.
+pytestmark = pytest.mark.filterwarnings("ignore:.* beta is:streamchi2.errors.PrecisionWarning")
 ROWS = np.vstack([RANDOM.dirichlet(np.full(WIDTH, c), n) for c, n in ((50.0, 300), (0.3, 1200))])
 LABELS = np.array(["ham", "spam", "eggs"])[np.argmax(ROWS[:, :3], axis=1)]
 NUMBERS = np.sin(6 * ROWS[:, 0]) + ROWS[:, 1]
