@@ -199,4 +199,4 @@ def test_rows_are_featurised_once_to_be_learnt(kind, basis, monkeypatch):
         judged = 1 + 1 + 4 if kind == "classifier" else 0
         assert sum(n for _, n in calls) == count + 3 + 15 + 60 + judged
     else:  # and maps of 64 and 256 rows, some of them with an incomplete chunk
-        assert sum(n for _, n in calls) <= count + 4 + 16 + 64 + 128 + 256 + 512 + 256
+        assert sum(n for _, n in calls) <= count + 4 + 16 + 64 + 256 + 512 + 256
