@@ -148,7 +148,8 @@ class Stream(Saved):
     def n_rows(self) -> int:
         """Number of rows seen, pending and merged ones included."""
         if self._unfinished is not None:
-            self.finish()
+            with one_blas_thread:  # as where it was begun: sums depend on it
+                self.finish()
         return self.buffer.stop
 
     @property
@@ -313,7 +314,7 @@ class Stream(Saved):
 
     def finish(self) -> None:
         """Finish a change of state, or make up for one that failed."""
-        with self.lock, one_blas_thread:  # also where a reader finds it unfinished
+        with self.lock:
             change = self._unfinished
             if change is None:
                 return
