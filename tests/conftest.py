@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 # Examples are drawn from a fixed seed, so that a red run is red for everyone.
-settings.register_profile("streamchi2", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("streamchi2", max_examples=16, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=200, deadline=None, derandomize=True)
 settings.load_profile("streamchi2")
 
