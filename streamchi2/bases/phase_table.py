@@ -1,7 +1,8 @@
 """Features of single rows by one weighted sum: the phases that each input adds, in a table.
 
-Phases are linear in the inputs. For one row at a time a sum over the inputs in use takes half as
-long as the transforms that serve batches, whose cost is then that of calling them.
+Phases are linear in the inputs. For one row at a time calling the transforms that serve batches
+costs more than what they do: with D = 1024 a sum over the inputs in use took 35 us instead of 74 on
+digits, and 80 instead of 103 with 192 columns.
 """
 
 from __future__ import annotations

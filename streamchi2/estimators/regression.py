@@ -107,7 +107,7 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
         reading = self._reading
         given = tuple([getattr(self, name) for name in self._MODEL_PARAMETERS])
         if (last := reading.last_model) is not None and all(map(operator.is_, given, last[0])):
-            known: FittedModel = last[1]  # checking parameters takes as long as a row does
+            known: FittedModel = last[1]  # whose parameters need no second check
             return known
         params = self._model_params()
         check_same_memory(self.half_life, params, self._stream)

@@ -114,8 +114,8 @@ class InverseFactor:
 def room_for_rows(n_rows: int) -> int:
     """Return for how many rows to make room at a time.
 
-    Twice as many, and from 1024 on an eighth more, which is where the dual form of so many features
-    ends: memory that is never used, and copies into it, take longer than what is done there.
+    Twice as many, and from 1024 on an eighth more: the dual form ends where rows exceed features by
+    that, and what is beyond would never be used.
 
     >>> [room_for_rows(n_rows) for n_rows in (10, 300, 1025)]
     [256, 600, 1153]
