@@ -8,6 +8,7 @@ positions of the stream and predict with the last model in between (:class:`Refi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -272,7 +273,7 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     """
     if alpha is not None:
         params = replace(params, penalty=replace(params.penalty, alpha=alpha))
-    statistics, targets = reading.statistics, reading.targets
+    (statistics, sample), targets = reading.statistics_and_sample, reading.targets
     planned = reading.feature_map if reading.has_map else None
     features_of = None if planned is None else planned.without_projection()
     classes = None if targets is None else targets.classes
@@ -303,9 +304,9 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     linear, calibrator = found.model, None
     if params.signed and not params.fit_intercept:  # back to scores of 0 and 1
         linear = replace(linear, coef=linear.coef / 2.0, intercept=linear.intercept + 0.5)
-    if folded.sample is not None:
+    if sample is not None:
         factors = _factors(folded.labelled, params)
-        calibrator = SampleCalibrator(found, features_of, classes, folded.sample, params, factors)
+        calibrator = SampleCalibrator(found, features_of, classes, sample, params, factors)
     return FittedModel(linear, classes, calibrator, features_of, found.scales)
 
 
@@ -486,19 +487,19 @@ class SampleCalibrator(Calibrator):
         found: RegressionSolution,
         feature_map: FeatureMap | None,
         classes: NDArray[Any] | None,
-        sample: Reservoir,
+        sample: Callable[[], Reservoir],
         params: ModelParams,
         factors: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(params.calibrate)
         self._factors = factors
         self._found, self._feature_map = found, feature_map
-        self._classes, self._sample = classes, sample.prefix(params.calibration_rows)
+        self._classes, self._sample, self._n_rows = classes, sample, params.calibration_rows
         self._exact = params.penalty.penalty in ("ridge", "group_lasso")
 
     def left_out(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
         """Return scores of left-out rows, codes of their classes or indicators, and weights."""
-        sample, found = self._sample, self._found
+        sample, found = self._sample().prefix(self._n_rows), self._found
         assert sample.rows is not None
         assert sample.targets is not None
         rows = sample.rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.class_moments import ClassMoments
-from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
+from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics, sample_with
+from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.row_buffer import Block, Boundaries
 from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.validation import Floats
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from streamchi2.stream import Stream
 
 Result = TypeVar("Result")
+LaterSample: TypeAlias = Callable[[], Reservoir] | None
 
 _FEWEST_ROWS = 16  # featurised together: fewer cost more than featurising some of them again
 
@@ -157,10 +160,15 @@ class Reading:
 
     @property
     def statistics(self) -> FeatureStatistics:
-        """Statistics of all rows."""
+        """Statistics of all rows; where some are pending, without a sample."""
+        return self.statistics_and_sample[0]
+
+    @property
+    def statistics_and_sample(self) -> tuple[FeatureStatistics, LaterSample]:
+        """Statistics of all rows, and what works out their sample, for which few models ask."""
         return self.result("statistics", self._statistics)
 
-    def _statistics(self) -> FeatureStatistics:
+    def _statistics(self) -> tuple[FeatureStatistics, LaterSample]:
         stream = self._stream
         with stream.lock, one_blas_thread:
             if stream.version != self.version:
@@ -171,7 +179,10 @@ class Reading:
                 statistics = known.copy()
             if pending is None:
                 planned = None if self._adaptive is None else self._adaptive.feature_map
-                return statistics or stream.new_statistics(self._stream.n_features, planned)
+                if statistics is None:
+                    statistics = stream.new_statistics(stream.n_features, planned)
+                known_sample = statistics.sample
+                return statistics, None if known_sample is None else lambda: known_sample
             feature_map = self.feature_map if self.has_map else None
             features = (
                 pending.rows
@@ -180,8 +191,12 @@ class Reading:
             )
             if statistics is None:
                 statistics = stream.new_statistics(features.shape[1], feature_map)
-            learning(statistics, pending, features, feature_map).finish()
-            return statistics
+            later = None
+            if statistics.sample is not None:
+                sampled = pending.rows, pending.targets, pending.weights
+                later = partial(sample_with, statistics.sample, *sampled)
+            learning(statistics, pending, features, feature_map, sampled=False).finish()
+            return statistics, later
 
     def memory(self) -> tuple[MemoryLadder, Remembered] | None:
         """Return memories of several lengths and moments that forget nothing; None without them.
@@ -233,12 +248,14 @@ def learning(
     block: Block,
     features: Floats,
     feature_map: FeatureMap | None,
+    *,
+    sampled: bool = True,
 ) -> Change:
     """Return the change that takes a block into statistics of features."""
     # Components that are known need no rows without targets.
     observed = feature_map is None or feature_map.projection is None
     return statistics.absorbing(
-        features, block.rows, block.targets, block.weights, observed=observed
+        features, block.rows, block.targets, block.weights, observed=observed, sampled=sampled
     )
 
 

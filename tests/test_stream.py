@@ -162,7 +162,8 @@ def test_what_is_read_is_what_flushing_would_give(name):
     if stream.learns:
         flushed = stream.copy().flush()
         assert flushed.buffer.pending is None
-        state = stream.reading().statistics.get_state()
+        statistics, sample = stream.reading().statistics_and_sample
+        state = {**statistics.get_state(), "sample": None if sample is None else sample()}
         assert pickle.dumps(state) == pickle.dumps(flushed.statistics.get_state())
 
 

@@ -125,7 +125,9 @@ def _may_be_table(source: Any) -> bool:
     """Tell whether something is a pyarrow Dataset or Table, or a DataFrame that gives one."""
     if hasattr(source, "get_fragments"):
         return True
-    return hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
+    # The frames of polars 1.0 know no stream yet.
+    arrow = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
+    return arrow and hasattr(source, "columns")
 
 
 def _as_iterable(source: Any, name: str | None) -> IterableSource:

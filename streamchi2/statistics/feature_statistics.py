@@ -168,15 +168,19 @@ class FeatureStatistics(Saved):
         weights: NDArray[np.float64] | None = None,
         *,
         observed: bool = True,
+        sampled: bool = True,
     ) -> Change:
-        """Return what absorbs the next block once it is finished; until then nothing changes."""
+        """Return what absorbs the next block once it is finished; until then nothing changes.
+
+        Without ``sampled`` there is no sample afterwards.
+        """
         n_rows = int(features.shape[0])
         known = has_target(targets, n_rows)
         n_known = int(np.count_nonzero(known))
-        sample = None if self.sample is None else self.sample.copy()
-        if sample is not None and targets is not None and known.any():
+        sample = None
+        if sampled and self.sample is not None:
             assert rows is not None
-            sample.absorb(chosen(rows, known), chosen(weights, known), plain(targets)[known])
+            sample = sample_with(self.sample, rows, targets, weights)
         if not observed:
             features, targets = chosen(features, known), chosen(targets, known)
         weights = faded_weights(n_rows, weights, self.half_life)
@@ -392,6 +396,19 @@ class FeatureStatistics(Saved):
         require((sample.targets is None) == (n_kept == 0), "sampled rows must have their labels")
         width = 0 if sample.targets is None or sample.targets.ndim == 1 else sample.targets.shape[1]
         require(sample.targets is None or width == self.n_targets, "targets of another kind")
+
+
+def sample_with(
+    sample: Reservoir,
+    rows: Rows,
+    targets: NDArray[Any] | None,
+    weights: NDArray[np.float64] | None,
+) -> Reservoir:
+    """Return a sample that also had the chance to keep some more rows, those with targets."""
+    sample, known = sample.copy(), has_target(targets, rows.shape[0])
+    if targets is not None and known.any():
+        sample.absorb(chosen(rows, known), chosen(weights, known), plain(targets)[known])
+    return sample
 
 
 def plain(targets: NDArray[Any] | None) -> NDArray[Any]:

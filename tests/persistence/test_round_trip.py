@@ -28,7 +28,14 @@ from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.persistence import dumped, load, loaded, save
 
-MOMENTS_OF_LIFE = [0, 1, 63, 64, 100, 300]
+# Nothing; before the map; in mid-block, with weights; with a model in primal form.
+MOMENTS_OF_LIFE = [
+    0,
+    *[pytest.param(n_rows, marks=pytest.mark.thorough) for n_rows in (1, 64)],
+    63,
+    100,
+    300,
+]
 
 
 def assert_same_params(found, expected):

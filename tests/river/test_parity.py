@@ -57,9 +57,9 @@ def pair(kind, params):
 
 
 def statistics_of(estimator):
-    """Return the statistics of all rows, pending ones included, as moments."""
-    statistics = estimator._stream.reading().statistics.folded()
-    return statistics, statistics.labelled.summary()
+    """Return the statistics of all rows, pending ones included, as moments, and their sample."""
+    statistics, sample = estimator._stream.reading().statistics_and_sample
+    return statistics, statistics.folded().labelled.summary(), None if sample is None else sample()
 
 
 def assert_same_statistics(named, matrices):
@@ -69,11 +69,11 @@ def assert_same_statistics(named, matrices):
     are rounded to float32 three times, hence products to 6 eps a side; sums of float32 over n rows
     to n eps. Features that are products themselves may differ by 64 eps, as the scores may.
     """
-    (ours, left), (theirs, right) = statistics_of(named), statistics_of(matrices)
+    (ours, left, kept), (theirs, right, also_kept) = map(statistics_of, (named, matrices))
     assert (ours.n_rows, ours.n_labelled) == (theirs.n_rows, theirs.n_labelled)
     assert left.weight == pytest.approx(right.weight, rel=1e-12)
-    for name in ("scores", "log_weights") if ours.sample is not None else ():
-        np.testing.assert_array_equal(getattr(ours.sample, name), getattr(theirs.sample, name))
+    for name in ("scores", "log_weights") if kept is not None else ():
+        np.testing.assert_array_equal(getattr(kept, name), getattr(also_kept, name))
     eps = np.finfo(np.float32).eps
     moved = 0.0 if named._present_map().is_rowwise else 64 * eps
     roots = np.sqrt(np.diag(left.scatter))
@@ -110,7 +110,7 @@ def assert_close(ours, theirs, named, matrices):
     precision = np.float64 if named._present_map().is_rowwise else np.float32
     coef = named._schedule.model.linear.coef
     tolerance = 64 * np.finfo(precision).eps * np.abs(coef).sum(axis=0).max()
-    (_, left), (_, right) = statistics_of(named), statistics_of(matrices)
+    (_, left, _), (_, right, _) = statistics_of(named), statistics_of(matrices)
     moved = np.linalg.norm(left.scatter - right.scatter, 2) * np.linalg.norm(coef, 2)
     moved += np.linalg.norm(left.cross - right.cross, 2)
     tolerance += 2 * moved / named._schedule.model.linear.alpha

@@ -84,10 +84,9 @@ def test_before_the_first_target_the_stream_is_looked_at_where_blocks_end_alone(
 def test_pickles_and_files_in_mid_stream_continue_exactly(kind, position):
     make, targets = KINDS[kind]
     model = mixed(make(), targets, 0, position)
-    twins = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), loaded(dumped(model))]
+    twin = loaded(dumped(copy.deepcopy(pickle.loads(pickle.dumps(model)))))
     mixed(model, targets, position)
-    for twin in twins:
-        assert state_of(mixed(twin, targets, position)) == state_of(model)
+    assert state_of(mixed(twin, targets, position)) == state_of(model)
 
 
 @pytest.mark.parametrize("kind", ["classifier", "fading regressor"])

@@ -121,9 +121,11 @@ def learnt(name, start=0, stop=N_ROWS, model=None):
 
 
 @functools.cache
-def steady_state(name):
-    """Return the file of a run without failures."""
-    return dumped(learnt(name))
+def steady_states(name):
+    """Return the files of a run without failures, every 60 rows."""
+    model = MODELS[name][0]()
+    stops = range(0, N_ROWS + 1, 60)
+    return {stop: dumped(learnt(name, max(stop - 60, 0), stop, model)) for stop in stops}
 
 
 def test_a_change_is_found_so_that_its_cases_mean_something():
@@ -139,8 +141,8 @@ def test_a_failure_loses_no_row_and_nothing_else(monkeypatch, name, point, n_cal
     owner, attribute = POINTS[point]
     fault = Fault(getattr(owner, attribute), n_calls, interrupt)
     monkeypatch.setattr(owner, attribute, fault)
-    model, n_failures = make(), 0
-    while (place := model.n_samples_seen_) < N_ROWS:
+    model, n_failures, stop = make(), 0, N_ROWS
+    while (place := model.n_samples_seen_) < stop:
         before = None if fault.fired else (place, model._stream and model._stream.targets)
         try:
             learn_row(model, targets, place)
@@ -149,12 +151,13 @@ def test_a_failure_loses_no_row_and_nothing_else(monkeypatch, name, point, n_cal
             assert model.n_samples_seen_ in (place, place + 1)
             if model.n_samples_seen_ == place:
                 assert (place, model._stream and model._stream.targets) == before
-            # What was saved goes on as this one does.
+            # What was saved goes on as this one does, to a state that has been kept.
             model = loaded(dumped(model))
+            stop = next(kept for kept in steady_states(name) if kept > place)
     assert fault.fired
     assert n_failures == 1
     monkeypatch.undo()
-    assert dumped(model) == steady_state(name)
+    assert dumped(model) == steady_states(name)[stop]
 
 
 @pytest.mark.parametrize("n_calls", [0, 30, 150])
@@ -202,7 +205,7 @@ def test_a_real_signal_waits_until_its_row_is_learnt(monkeypatch, name, n_calls)
         assert model.n_samples_seen_ == place + 1
     assert fault.fired
     monkeypatch.undo()
-    assert dumped(model) == steady_state(name)
+    assert dumped(model) == steady_states(name)[N_ROWS]
 
 
 FILES = (
@@ -234,7 +237,7 @@ class SignalAtLine:
 
 
 # First row; an ordinary one; a solution in dual form; a map and a block; a block without a map.
-# Every seventh line, from another one at each place: most lines are run at several of them.
+# Every eleventh line, from another one at each place: most lines are run at several of them.
 LINES = [
     (name, signal_number, place)
     for place in (0, 2, 5, 63, 67)
@@ -257,7 +260,7 @@ def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(
     _, targets = MODELS[name]
     start = dumped(learnt(name, 0, place))
     states = (start, dumped(learnt(name, 0, place + 1)))
-    number, fired = place % 7, True
+    number, fired = place % 11, True
     while fired:
         model, tracer = loaded(start), SignalAtLine(number, number_of_signal)
         before = sys.gettrace()
@@ -270,6 +273,6 @@ def test_a_signal_at_any_line_leaves_the_row_learnt_or_not(
             sys.settrace(before)
         assert dumped(model) == states[model.n_samples_seen_ - place], f"at line {number}"
         assert signal.getsignal(number_of_signal) is signal.default_int_handler
-        number, fired = number + 7, tracer.fired
+        number, fired = number + 11, tracer.fired
     signal.signal(number_of_signal, handler)
     assert number > 10
