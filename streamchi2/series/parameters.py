@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ellipj, ellipkm1
 
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.series.predicted_error import bins_and_shares, predicted_error
+from streamchi2.series.direct import DirectSeries
+from streamchi2.series.predicted_error import bins_and_shares, lost_length
 from streamchi2.series.series import checked_range, harmonic_mean
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import as_positive_float, as_positive_int
@@ -133,29 +136,7 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
     >>> print(f"{greedy.rms / refined.rms:.1f} times less error")
     2.0 times less error
     """
-    n_terms = as_positive_int(n_terms, name="n_terms")
-    centres, shares = bins_and_shares(histogram)
-    # Nodes are sought in units of the largest value, which keeps squares in range.
-    scale = centres[-1]
-    # Values below the smallest normal number of these units have no error to speak of.
-    relative = np.maximum(centres / scale, np.finfo(np.float64).tiny)
-    problem = _LogError(relative, shares)
-    starts = [
-        np.log(np.maximum(greedy_parameters(histogram, n_terms) / scale, relative[0])),
-        np.log(zolotarev_parameters(relative[0], 1.0, n_terms)),
-    ]
-    candidates = list(starts)
-    bounds = [(np.log(relative[0]), 0.0)] * n_terms
-    for start in starts:
-        if np.isfinite(problem(start)[0]):
-            with one_blas_thread:  # its matrices have a dozen rows, threads only wait
-                found = minimize(
-                    problem, start, jac=True, method="L-BFGS-B", bounds=bounds,
-                    options={"maxiter": 200},
-                )  # fmt: skip
-            candidates.append(found.x)
-    best = min(candidates, key=lambda logs: problem(logs)[0])
-    return np.sort(scale * np.exp(best))[::-1]
+    return _Refinement(histogram).nodes(as_positive_int(n_terms, name="n_terms"))
 
 
 def enough_parameters(
@@ -196,12 +177,45 @@ def enough_parameters(
     n_components = as_positive_int(n_components, name="n_components")
     beta = as_positive_float(beta, name="beta")
     tolerance = 1.0 / (3.0 * np.sqrt(n_components))
+    refinement = _Refinement(histogram)
     for n_terms in range(1, MAX_TERMS):
-        nodes = refined_parameters(histogram, n_terms)
-        shrinkage = predicted_error(histogram, nodes).shrinkage
-        if beta * values_per_row * shrinkage <= tolerance:
+        nodes = refinement.nodes(n_terms)
+        if beta * values_per_row * lost_length(histogram, DirectSeries(nodes)) <= tolerance:
             return nodes
-    return refined_parameters(histogram, MAX_TERMS)
+    return refinement.nodes(MAX_TERMS)
+
+
+class _Refinement:
+    """The search for the best nodes under one histogram, of any number."""
+
+    def __init__(self, histogram: LogHistogram) -> None:
+        centres, shares = bins_and_shares(histogram)
+        # Nodes are sought in units of the largest value, which keeps squares in range.
+        self._histogram, self._scale = histogram, centres[-1]
+        # Values below the smallest normal number of these units have no error to speak of.
+        self._relative = np.maximum(centres / self._scale, np.finfo(np.float64).tiny)
+        self._problem = _LogError(self._relative, shares)
+
+    def nodes(self, n_terms: int) -> NDArray[np.float64]:
+        """Return the best of two starts and of what descent makes of them, in falling order."""
+        problem, lowest = self._problem, self._relative[0]
+        greedy = greedy_parameters(self._histogram, n_terms) / self._scale
+        starts = [
+            np.log(np.maximum(greedy, lowest)),
+            np.log(zolotarev_parameters(lowest, 1.0, n_terms)),
+        ]
+        candidates = list(starts)
+        bounds = [(np.log(lowest), 0.0)] * n_terms
+        for start in starts:
+            if np.isfinite(problem(start)[0]):
+                with one_blas_thread:  # its matrices have a dozen rows, threads only wait
+                    found = minimize(
+                        problem, start, jac=True, method="L-BFGS-B", bounds=bounds,
+                        options={"maxiter": 200},
+                    )  # fmt: skip
+                candidates.append(found.x)
+        best = min(candidates, key=lambda logs: problem(logs)[0])
+        return np.sort(self._scale * np.exp(best))[::-1]
 
 
 class _LogError:
@@ -216,12 +230,19 @@ class _LogError:
         x, k = self.centres, np.exp(log_nodes)[:, None]
         factors = (x - k) / (x + k)
         product = factors.prod(axis=0)
-        weighted = self.squares @ (self.shares * product**2)
-        squared_error = float((self.shares * product**2) @ weighted)
+        error = self.shares * product**2
+        weighted = self.squares @ error
+        squared_error = float(error @ weighted)
         if squared_error <= 0.0:
             return -np.inf, np.zeros(k.size)
         # d(G^2)/d log k_j = 2 G (G without factor j) d factor_j/d log k_j; no division by zero.
-        others = np.array([np.delete(factors, j, axis=0).prod(axis=0) for j in range(len(factors))])
+        others = factors[_all_but_one(k.size)].prod(axis=1)
         slopes = -2.0 * (x / (x + k)) * (k / (x + k))  # squares of tiny values would vanish
         gradient = 4.0 * (product * others * slopes) @ (self.shares * weighted) / squared_error
         return float(np.log(squared_error)), gradient
+
+
+@functools.cache
+def _all_but_one(n_terms: int) -> NDArray[np.intp]:
+    """Return the places of all other nodes, a line for each node."""
+    return np.array([np.delete(np.arange(n_terms), j) for j in range(n_terms)])

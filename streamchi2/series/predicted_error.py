@@ -62,6 +62,7 @@ def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> Pred
     """
     if not isinstance(series, Series):
         series = DirectSeries(series)
+    shrinkage = lost_length(histogram, series)
     centres, shares = bins_and_shares(histogram)
     exact = harmonic_mean(centres[:, None], centres)
     if isinstance(series, DirectSeries):
@@ -74,7 +75,18 @@ def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> Pred
     scale = centres[-1]  # squares in its unit stay in range
     rms = scale * np.sqrt(shares @ (np.square(error / scale) @ shares))
     worst = series.error_bound(histogram.low, histogram.high)
-    return PredictedError(float(rms), worst, float(shares @ np.diag(error)))
+    return PredictedError(float(rms), worst, shrinkage)
+
+
+def lost_length(histogram: LogHistogram, series: Series) -> float:
+    r"""Return the mean of :math:`x - c(x)^\top c(x)`, the ``shrinkage`` of a predicted error."""
+    centres, shares = bins_and_shares(histogram)
+    if isinstance(series, DirectSeries):
+        lost = np.square(series.residual(centres)) * centres
+    else:
+        coordinates = series.coordinates(centres)
+        lost = centres - np.einsum("ij,ij->j", coordinates, coordinates)
+    return float(shares @ lost)
 
 
 def bins_and_shares(
