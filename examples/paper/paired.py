@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import t
 
 LEAST_FREEDOM = 2  # for a test: three draws of one group
+LEAST_ERROR = 1e-9  # points: below, draws differ by rounding alone
 
 
 class Accuracies:
@@ -70,7 +71,7 @@ class Difference:
     @property
     def is_tested(self):
         """Whether there are draws enough for a test, and a spread."""
-        return self.freedom >= LEAST_FREEDOM and self.error > 0.0
+        return self.freedom >= LEAST_FREEDOM and self.error > LEAST_ERROR
 
     @property
     def p_value(self):
@@ -116,5 +117,6 @@ def n_tests(differences):
 
 def mean_of(parts):
     """Return seed -> mean over parts, mappings from seeds, of the seeds that all of them have."""
+    parts = list(parts)
     common = set.intersection(*(set(part) for part in parts))
     return {seed: float(np.mean([part[seed] for part in parts])) for seed in common}
