@@ -34,7 +34,7 @@ from streamchi2.solvers.dual_ridge import DualRidge
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.solvers.group_lasso import definite
 from streamchi2.solvers.group_path import entry_alphas
-from streamchi2.solvers.leave_one_out import DualRows, GrowingRidge
+from streamchi2.solvers.leave_one_out import DualFit, DualRows, DualSolution, GrowingRidge
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
@@ -269,7 +269,8 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     params : ModelParams
         How to solve.
     alpha : float, optional
-        A penalty that was chosen before, in place of that of the parameters.
+        A penalty that was chosen before, in place of that of the parameters. In dual form the
+        model then has no calibration: there is one from before.
     """
     if alpha is not None:
         params = replace(params, penalty=replace(params.penalty, alpha=alpha))
@@ -285,9 +286,9 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
         if _is_dual(statistics, params):
             with reading.lock:
                 dual = DualRegression.of(reading, params.class_weight)
-                linear, left_out = dual.solve(params.penalty.alpha)
+                linear, left_out = dual.solve(params.penalty.alpha, leave_out=alpha is None)
             calibrator: Calibrator | None = None
-            if targets is not None and targets.have_probabilities:
+            if left_out is not None and targets is not None and targets.have_probabilities:
                 rows = dual.rows
                 codes = rows.targets if dual.codes is None else dual.codes
                 calibrator = DualCalibrator(left_out, codes, rows.weights, params.calibrate)
@@ -414,22 +415,29 @@ class DualRegression:
         rows = DualRows(ridge.gram, ridge.weights, targets, n_final, places, ridge.copies, width)
         return cls(ridge, rows, cache.ridge, codes)
 
-    def solve(self, alpha: float | str) -> tuple[LinearModel, NDArray[np.float64]]:
-        """Return the model and the scores of its rows when they are left out.
+    def solve(
+        self, alpha: float | str, *, leave_out: bool = True
+    ) -> tuple[LinearModel, NDArray[np.float64] | None]:
+        """Return the model and, if asked for, the scores of its rows when they are left out.
 
         ``alpha`` is a penalty, or the criterion that chooses one.
         """
         targets = self.rows.targets
         if alpha == "auto" or (not isinstance(alpha, str) and alpha > 0.0):
             search = self.growing.at(self.rows)
+            found: DualSolution
             try:
-                found = search.chosen() if isinstance(alpha, str) else search.fit(alpha)
-                found = search.fit(1.0) if found is None else found
+                if isinstance(alpha, str):
+                    found = search.chosen() or search.fit(1.0)
+                else:
+                    found = search.fit(alpha) if leave_out else search.solution(alpha)
             except LinAlgError:  # alpha is below the rounding errors of the Gram matrix
                 pass
             else:
                 self.growing.keep(search)
-                return self.ridge.model(found), found.left_out
+                return self.ridge.model(found), found.left_out if isinstance(
+                    found, DualFit
+                ) else None
         chosen, left_out = self.ridge.tune(targets, alpha)  # type: ignore[arg-type]
         return self.ridge.solve(targets, chosen), left_out
 

@@ -312,15 +312,15 @@ def beta_costs(accuracies):
         for data in SETS:
             for head, names in groups.items():
                 sizes = SIZES if names == SERIES else SIZES[:1]
-                fixed, usual = (
-                    mean_of(
-                        accuracies.of(data, name, size, beta=beta, learner=learner)
-                        for name in names
-                        for size in sizes
-                    )
-                    for beta in ("1.5", "auto")
-                )
-                found[f"{learner}, {data}", head] = Difference(fixed, usual)
+                pairs = [
+                    [accuracies.of(data, name, size, beta=one, learner=learner)
+                     for one in ("1.5", "auto")]
+                    for name in names
+                    for size in sizes
+                ]  # fmt: skip
+                pairs = [pair for pair in pairs if all(pair)]
+                sides = map(mean_of, zip(*pairs, strict=True)) if pairs else ({}, {})
+                found[f"{learner}, {data}", head] = Difference(*sides)
     names = dict.fromkeys(name for name, _ in found)
     return _tested_table("learner, data", found, names, [(head,) for head in groups])
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 
 from streamchi2.solvers.gram_spectrum import GramSpectrum
-from streamchi2.solvers.leave_one_out import DualFit, GrowingRidge, room_for_rows
+from streamchi2.solvers.leave_one_out import DualSolution, GrowingRidge, room_for_rows
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.penalty import Criterion
 from streamchi2.validation import Floats
@@ -166,7 +166,7 @@ class DualRidge:
         dual = roots[:, None] * (solved[:, :-1] - np.outer(solved[:, -1], intercept))
         return self._model(self.shifted.T @ dual, intercept, alpha)
 
-    def model(self, found: DualFit) -> LinearModel:
+    def model(self, found: DualSolution) -> LinearModel:
         """Return the model on the features that was found in dual form."""
         # Not shifted.T @ dual, which takes twice as long for few targets.
         return self._model((found.dual.T @ self.shifted).T, found.intercept, found.alpha)

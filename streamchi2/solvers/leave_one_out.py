@@ -31,12 +31,18 @@ _RANGE = 1e-8, 1e3  # of penalties, in units of the trace: below, they would fit
 
 
 @dataclass(frozen=True, eq=False)
-class DualFit:
-    """A ridge model in dual form, and the scores of its rows when they are left out."""
+class DualSolution:
+    """A ridge model in dual form."""
 
     alpha: float
     dual: NDArray[np.float64]  # (n, t): coefficients are Z' times this
     intercept: NDArray[np.float64]  # (t,)
+
+
+@dataclass(frozen=True, eq=False)
+class DualFit(DualSolution):
+    """A ridge model in dual form, and the scores of its rows when they are left out."""
+
     left_out: NDArray[np.float64]  # (n, t)
     error: float  # logarithm of the weighted sum of squares of left-out residuals
     reml: float  # see solvers.penalty.reml
@@ -237,6 +243,12 @@ class Search:
         """Return the model under a penalty, or raise LinAlgError where it is too small."""
         return self._fit(alpha, self.rows)
 
+    def solution(self, alpha: float) -> DualSolution:
+        """Return the model alone, at two thirds of the cost once its factor is known."""
+        rows, roots = self.rows, np.sqrt(self.rows.weights)
+        along, intercept, _, _ = _solved(self._factor(alpha), rows, roots)
+        return DualSolution(alpha, roots[:, None] * along, intercept)
+
     def chosen(self) -> DualFit | None:
         """Return the model of least leave-one-out error; None where rows do not vary."""
         rows = self.rows
@@ -295,15 +307,20 @@ class Search:
         return local_minimum(score, start, lowest, highest)
 
     def _fit(self, alpha: float, rows: DualRows) -> DualFit:
+        factor = self._factor(alpha)
+        key = alpha, rows.weights.size
+        if key not in self._fits:
+            self._fits[key] = dual_fit(factor, rows)
+        return self._fits[key]
+
+    def _factor(self, alpha: float) -> InverseFactor:
+        """Return the factor of all rows under a penalty."""
         factor = self.factors.setdefault(alpha, InverseFactor(alpha))
         if alpha not in self.used:
             whole = self.rows
             factor.extend(whole.gram, np.sqrt(whole.weights), whole.n_final)
             self.used.add(alpha)
-        key = alpha, rows.weights.size
-        if key not in self._fits:
-            self._fits[key] = dual_fit(factor, rows)
-        return self._fits[key]
+        return factor
 
 
 def local_minimum(score: Callable[[int], float], start: int, lowest: int, highest: int) -> int:
@@ -342,11 +359,7 @@ def dual_fit(factor: InverseFactor, rows: DualRows) -> DualFit:
     """
     weights, targets, copies = rows.weights, rows.targets, rows.copies
     alpha, roots = factor.alpha, np.sqrt(weights)
-    solved = factor.solved(np.vstack([targets.T * roots, roots])).T
-    by_ones = solved[:, -1]
-    total = float(roots @ by_ones)
-    intercept = (roots @ solved[:, :-1]) / total
-    along = solved[:, :-1] - by_ones[:, None] * intercept
+    along, intercept, by_ones, total = _solved(factor, rows, roots)
     rest = alpha * (factor.diagonal(weights.size) - by_ones**2 / total)
     weight = float(weights.sum())
     n_copies = float(copies.sum())
@@ -370,6 +383,18 @@ def dual_fit(factor: InverseFactor, rows: DualRows) -> DualFit:
         float(log_error(np.array([error]), spread)[0]),
         _reml(factor, rows, float(np.vdot(targets * roots[:, None], along)), total, spread, count),
     )
+
+
+def _solved(
+    factor: InverseFactor, rows: DualRows, roots: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+    r"""Return :math:`M_c R Y`, the intercept, :math:`M v` and :math:`v^\top M v`."""
+    solved = factor.solved(np.vstack([rows.targets.T * roots, roots])).T
+    by_ones = solved[:, -1]
+    total = float(roots @ by_ones)
+    intercept = (roots @ solved[:, :-1]) / total
+    along = solved[:, :-1] - by_ones[:, None] * intercept
+    return along, intercept, by_ones, total
 
 
 def _reml(
