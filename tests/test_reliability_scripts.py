@@ -9,9 +9,9 @@ from examples.reliability import call_sequences, crash_test, fuzz_load
 
 
 def test_thousands_of_mutated_files_are_refused_or_whole():
-    counts = fuzz_load.fuzz(3000, progress=False)
-    assert counts["refused"] > 2000
-    assert sum(counts.values()) == 3000
+    counts = fuzz_load.fuzz(2000, progress=False)
+    assert counts["refused"] > 1300
+    assert sum(counts.values()) == 2000
 
 
 def test_random_sequences_of_calls_are_those_of_one_pass():

@@ -71,7 +71,7 @@ def replaced(tree, path, value):
     return tree
 
 
-NASTY = [KeyError, None, True, -1, 0, 1, 2**40, 2**70, 10**400, -1.5, 1e308, 0.5, "x", "", [], {}]
+NASTY = [KeyError, None, True, -1, 0, 2**40, 10**400, -1.5, 1e308, "x", [], {}]
 
 
 @pytest.mark.parametrize("name", SMALL)
