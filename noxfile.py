@@ -61,7 +61,7 @@ def imports(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site and run its gallery; a warning is an error."""
     session.install(".[test,docs]")
-    session.run("sphinx-build", "-q", "-n", "-W", "docs", "docs/_build")
+    session.run("sphinx-build", "-q", "-n", "-W", "-j", "2", "docs", "docs/_build")
 
 
 @nox.session

@@ -78,6 +78,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("streamchi2",),
     "nested_sections": False,
+    "parallel": 2,
     "image_srcset": ["2x"],
 }
 

@@ -57,7 +57,8 @@ class PendingFeatures:
             ends = [end - n_known for end in ends if end > n_known]
         if n_known == n_rows:
             return known[:n_rows]
-        rest = feature_map.transform(block.rows[n_known:], n_jobs=n_jobs, ends=ends)
+        rows = block.rows[n_known:] if n_known else block.rows
+        rest = feature_map.transform(rows, n_jobs=n_jobs, ends=ends)
         features = rest if n_known == 0 else np.concatenate([known[:n_known], rest])
         self._known = (feature_map, block.start, features)
         return features

@@ -119,13 +119,15 @@ class MapBlock(SavedValue):
         ends : sequence of int, optional
             Where rows that are worked on together end; by default after every ``block_rows``.
         """
-        if self.buckets is not None:
+        if self.buckets is not None and not isinstance(rows, sparse.csr_array):
             rows = sparse.csr_array(rows)  # only stored values have buckets
         dtype, bound = self._work_dtype, self._bound
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
-            block = _within(self.normalized(rows[start:stop]), dtype)
+            # Slicing a sparse matrix copies it.
+            part = rows if stop - start == rows.shape[0] else rows[start:stop]
+            block = _within(self.normalized(part), dtype)
             bound.features(self.inputs(block), features[start:stop])
 
         for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows, ends=ends)
