@@ -289,7 +289,7 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         """
         with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
             n_rows, schedule, events = stream.n_rows, self._schedule.copy(), self._events
-            before = None
+            before, known = None, (self._stream, self._detector, self._events, self._schedule)
             try:
                 detector, alarm = self._watched(stream, schedule)
                 if alarm is not None:
@@ -302,7 +302,10 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
                     events = (*events, DriftEvent(alarm, n_rows, self.drift_memory))
                 if schedule.model is None and has_target:
                     schedule.refit(stream, self._model_params())
+                self._stream, self._detector = stream, detector
+                self._events, self._schedule = events, schedule
             except BaseException:
+                self._stream, self._detector, self._events, self._schedule = known
                 if before is not None:
                     self._stream = stream = before
                 stream.finish()  # a block that was begun is learnt
@@ -311,8 +314,6 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
                 else:
                     self._stream, self._detector, self._schedule = stream, detector, schedule
                 raise
-            self._stream, self._detector, self._events = stream, detector, events
-            self._schedule = schedule
             if alarm is not None:
                 _log.info("change found: %s", events[-1])
             if schedule.fitted_at < n_rows:
