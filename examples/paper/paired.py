@@ -117,6 +117,5 @@ def n_tests(differences):
 
 def mean_of(parts):
     """Return seed -> mean over parts, mappings from seeds, of the seeds that all of them have."""
-    parts = list(parts)
     common = set.intersection(*(set(part) for part in parts))
     return {seed: float(np.mean([part[seed] for part in parts])) for seed in common}

@@ -303,10 +303,8 @@ def betas(accuracies):
 
 def beta_costs(accuracies):
     """Return the differences to one over the mean distance, series and sizes taken together."""
-    groups = {
-        "Chebyshev, VZ and Direct, all sizes": SERIES,
-        **{name: (name,) for name in OF_BETA[3:]},
-    }
+    groups = {"Chebyshev, VZ and Direct, all sizes": SERIES}
+    groups |= {name: (name,) for name in OF_BETA if name not in SERIES}
     found = {}
     for learner in LEARNERS:
         for data in SETS:

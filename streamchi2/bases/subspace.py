@@ -188,8 +188,8 @@ class SubspaceBasis(SavedValue, Basis):
             np.matmul(inputs, directions, out=filtered[:, :n_directions])
         if n_buckets:
             sketch = filtered[:, n_directions : n_directions + n_buckets]
-            # Coordinate i belongs to bucket i mod n_buckets: whole slices are added at a time, but
-            # those of zeros.
+            # Coordinate i belongs to bucket i mod n_buckets: whole slices are added at a time, and
+            # those that are all zero are left out.
             for start in (np.unique(used // n_buckets) * n_buckets).tolist():
                 part = slice(start, min(start + n_buckets, self.n_inputs))
                 sketch[:, : part.stop - start] += inputs[:, part] * signs[part]

@@ -19,7 +19,7 @@ from streamchi2.feature_map.params import BlockParams, MapParams
 from streamchi2.feature_map.planning import planned_block, series_kernel_error, usual_beta
 from streamchi2.feature_map.sampled_error import SampledError
 from streamchi2.runtime.warnings import warn
-from streamchi2.series.predicted_error import lost_length
+from streamchi2.series.predicted_error import shrinkage
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
 from streamchi2.state import (
@@ -310,7 +310,7 @@ class AdaptiveBlock(Saved):
                 return
             tried.append(histogram)
             candidate = self.params.series_class.from_histogram(histogram, present.n_terms)
-            lost = [abs(lost_length(histogram, one)) for one in (present, candidate)]
+            lost = [abs(shrinkage(histogram, one)) for one in (present, candidate)]
             if lost[1] < _CLEARLY_BETTER * lost[0]:
                 yield transported(present, candidate, histogram)
 

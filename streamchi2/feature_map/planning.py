@@ -12,7 +12,7 @@ from streamchi2.feature_map.params import BlockParams
 from streamchi2.feature_map.sampled_error import SampledError
 from streamchi2.kernels import chi2_distance
 from streamchi2.series import Series
-from streamchi2.series.predicted_error import lost_length
+from streamchi2.series.predicted_error import shrinkage
 from streamchi2.series.series import USUAL_TERMS
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.statistics.log_histogram import LogHistogram
@@ -133,7 +133,7 @@ def series_kernel_error(
     s is the mean number of non-zero values in a row. An upper estimate: it leaves out that the
     kernel is below one, and that columns which two rows share err in the same direction.
     """
-    lost = abs(lost_length(histogram, series))
+    lost = abs(shrinkage(histogram, series))
     return beta * values_per_row(histogram, n_features) * lost
 
 

@@ -11,7 +11,7 @@ from scipy.special import ellipj, ellipkm1
 
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.series.direct import DirectSeries
-from streamchi2.series.predicted_error import bins_and_shares, lost_length
+from streamchi2.series.predicted_error import bins_and_shares, shrinkage
 from streamchi2.series.series import checked_range, harmonic_mean
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.validation import as_positive_float, as_positive_int
@@ -180,7 +180,7 @@ def enough_parameters(
     refinement = _Refinement(histogram)
     for n_terms in range(1, MAX_TERMS):
         nodes = refinement.nodes(n_terms)
-        if beta * values_per_row * lost_length(histogram, DirectSeries(nodes)) <= tolerance:
+        if beta * values_per_row * shrinkage(histogram, DirectSeries(nodes)) <= tolerance:
             return nodes
     return refinement.nodes(MAX_TERMS)
 

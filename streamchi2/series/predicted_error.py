@@ -62,7 +62,6 @@ def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> Pred
     """
     if not isinstance(series, Series):
         series = DirectSeries(series)
-    shrinkage = lost_length(histogram, series)
     centres, shares = bins_and_shares(histogram)
     exact = harmonic_mean(centres[:, None], centres)
     if isinstance(series, DirectSeries):
@@ -75,11 +74,11 @@ def predicted_error(histogram: LogHistogram, series: Series | ArrayLike) -> Pred
     scale = centres[-1]  # squares in its unit stay in range
     rms = scale * np.sqrt(shares @ (np.square(error / scale) @ shares))
     worst = series.error_bound(histogram.low, histogram.high)
-    return PredictedError(float(rms), worst, shrinkage)
+    return PredictedError(float(rms), worst, shrinkage(histogram, series))
 
 
-def lost_length(histogram: LogHistogram, series: Series) -> float:
-    r"""Return the mean of :math:`x - c(x)^\top c(x)`, the ``shrinkage`` of a predicted error."""
+def shrinkage(histogram: LogHistogram, series: Series) -> float:
+    r"""Return the mean of :math:`x - c(x)^\top c(x)`, which costs no matrix."""
     centres, shares = bins_and_shares(histogram)
     if isinstance(series, DirectSeries):
         lost = np.square(series.residual(centres)) * centres

@@ -244,7 +244,7 @@ class Search:
         return self._fit(alpha, self.rows)
 
     def solution(self, alpha: float) -> DualSolution:
-        """Return the model alone, at two thirds of the cost once its factor is known."""
+        """Return the model alone: no row is left out."""
         rows, roots = self.rows, np.sqrt(self.rows.weights)
         along, intercept, _, _ = _solved(self._factor(alpha), rows, roots)
         return DualSolution(alpha, roots[:, None] * along, intercept)
