@@ -109,6 +109,87 @@ def test_draws_of_several_descriptors_are_tested_by_the_variance_within_them(pap
     assert joined.p_value == pytest.approx(expected)
 
 
+def test_figure_1_and_the_claims_are_read_from_their_files(paper, tmp_path):
+    page, paired, curves = paper("page"), paper("paired"), paper("curves")
+    curves.write_lines(
+        tmp_path / "figure_1_error.csv",
+        ["data", "series", "terms", "mean absolute error"],
+        [["words", "VZ", 1, 0.5], ["words", "VZ", 3, 0.25],
+         ["words", "direct, greedy", 1, 0.1], ["words", "direct, greedy", 2, 0.01],
+         ["words", "direct, greedy", 3, 0.001]],
+    )  # fmt: skip
+    curves.write_lines(
+        tmp_path / "claims.csv",
+        ["claim", "data", "difference of accuracy", "mean", "error", "seeds"],
+        [["e", "words", "PCA, 1500 labels", 0.0123, 0.006, 12],
+         ["e", "words", "PCA, 200 labels", -0.004, 0.0021, 12]],
+    )  # fmt: skip
+    accuracies = paired.Accuracies(tmp_path)
+    lines = page.page("{{ error_curves }}", accuracies).splitlines()
+    assert lines[0] == "| data | series | 1 | 2 | 3 |"
+    assert lines[2:] == [
+        "| words | VZ | 5.0e-01 |  | 2.5e-01 |",  # an odd number of terms
+        "| words | direct, greedy | 1.0e-01 | 1.0e-02 | 1.0e-03 |",
+    ]
+    text = page.page("{{ error_ratios words / VZ / direct, greedy }}", accuracies)
+    assert text == "5 to 250 times"
+    lines = page.page("{{ claims }}", accuracies).splitlines()
+    assert lines[2] == "| (e) | words | PCA, 1500 labels | **+1.23 ± 0.60** | 12 |"
+    assert lines[3] == "| (e) | words | PCA, 200 labels | −0.40 ± 0.21 | 12 |"
+    assert page.page("{{ claim e words 200 }}", accuracies) == "−0.40 ± 0.21"
+    for ambiguous in ("labels", "of another name"):
+        with pytest.raises(ValueError, match="values to unpack"):
+            page.page(f"{{{{ claim e words {ambiguous} }}}}", accuracies)
+
+
+def test_a_stream_is_compared_with_direct_and_with_itself_calibrated(paper, tmp_path):
+    page, paired = paper("page"), paper("paired")
+    data = "pairs of fashion_bow"
+    write(
+        tmp_path,
+        "table_4_streamed",
+        {(data, method, "3000", "5", "auto", learner): accuracies
+         for method, learner, accuracies in (
+             ("Direct", "ridge", [0.60, 0.62, 0.64]),
+             ("Nyström", "ridge", [0.62, 0.64, 0.67]),
+             ("Direct", "calibrated ridge", [0.55, 0.57, 0.58]),
+         )},
+    )  # fmt: skip
+    accuracies = paired.Accuracies(tmp_path)
+    lines = page.page("{{ stream_differences pairs }}", accuracies).splitlines()
+    assert lines[0].startswith("| features | − Direct, 3000 | − Direct, 5000 | − Direct, 7000 |")
+    # Differences of 2, 2 and 3: their mean is 2 1/3, its standard error 1/3.
+    found = {line.split(" | ")[0].strip("| "): line.split(" | ")[1:] for line in lines[2:]}
+    assert found["Nyström"][0] == "**+2.33 ± 0.33** (3)"
+    assert found["Direct"][0] == ""
+    assert found["Direct"][3] == "**−5.33 ± 0.33** (3)"
+    assert page.page("{{ stream_less pairs Nyström }}", accuracies) == "+2.33"
+    # Two cells of two seconds in part "series", one in "nystroem", for each seed.
+    assert page.page("{{ hours 3600 table_4_streamed }}", accuracies) == "6"
+    assert page.page("{{ hours 3600 table_1_bow }}", accuracies) == "0"
+    assert "| table_4_streamed | nystroem | 3 | 1 | 2 |" in page.page("{{ seconds }}", accuracies)
+
+
+def test_figure_2_at_the_papers_size_is_drawn_from_seeds_that_all_terms_have(paper, tmp_path):
+    drawn, paired = paper("figure_2_paper_size"), paper("paired")
+    of_terms = {"1": [0.5, 0.6], "5": [0.7, 0.9, 0.8]}
+    cells = {
+        ("fashion_bow", "Direct", "7000", terms, "auto", "ridge"): accuracies
+        for terms, accuracies in of_terms.items()
+    }
+    cells["fashion_bow", "Exact exp-chi2", "any", "-", "auto", "ridge"] = [0.75, 0.9, 0.8]
+    write(tmp_path, "table_1_bow", cells)
+    accuracies = paired.Accuracies(tmp_path)
+    found = drawn.differences(accuracies, "fashion_bow", "Direct")
+    assert sorted(found) == [1, 5]
+    np.testing.assert_allclose(found[1].values, [-25, -30])
+    np.testing.assert_allclose(found[5].values, [-5, 0])
+    assert drawn.differences(accuracies, "fashion_hog", "Direct") == {}
+    pytest.importorskip("matplotlib", reason="draws a picture")
+    drawn.picture(accuracies, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
 def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
     page, paired = paper("page"), paper("paired")
     write(
@@ -123,7 +204,7 @@ def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
          for beta in ("auto", "1.5")
          for learner in ("ridge", "svm", "calibrated ridge")},
     )  # fmt: skip
-    words = {"one_set": "fashion_bow", "streams": "pairs"}
+    words = {"one_set": "fashion_bow", "streams": "pairs", "stream_differences": "pairs"}
     names = [function.__name__ for function in paper("tables").TABLES]
     text = "\n\n".join(f"{{{{ {name} {words.get(name, '')} }}}}" for name in names)
     made = page.page(text, paired.Accuracies(tmp_path))

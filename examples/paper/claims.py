@@ -4,13 +4,14 @@ python examples/paper/claims.py [--quick] [--out FOLDER]
 
 (a) the direct series reaches the exact kernel's accuracy with 2 to 3 terms where VZ and Chebyshev
     need more; (b) PCA from 3D to D features beats D plain ones; (c) orthogonal frequencies beat
-    independent ones at equal D; (d) refined landmarks beat greedy ones; (e) unlabelled rows help.
+    independent ones at equal D; (d) refined nodes beat greedy ones; (e) unlabelled rows help.
 (a) and (d) use the numbers of Figure 2, which are made if they are not in the folder yet.
 """
 
-import csv
 from functools import partial
+from types import SimpleNamespace
 
+import curves
 import numpy as np
 from draws import draw, name_of
 from figure_2_accuracy import EXACT, run_both
@@ -107,19 +108,19 @@ def main():
     for what in SETS:
         lines.extend(of_the_features(what, given))
     lines.sort(key=lambda line: line[:2])
-    with (given.out / "claims.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["claim", "data", "difference of accuracy", "mean", "error", "seeds"])
-        writer.writerows([*line[:3], *summary(line[3]), line[3].size] for line in lines)
-    text = table(lines)
-    heads = [
-        "",
-        "| data | features | kernel error, orthogonal | independent |",
-        "|---|---|---:|---:|",
-    ]
-    text += "\n".join([*heads, *(line for what in SETS for line in kernel_errors(what))]) + "\n"
-    (given.out / "claims.md").write_text(text, encoding="utf-8")
-    print(text)
+    curves.write_lines(
+        given.out / "claims.csv",
+        ["claim", "data", "difference of accuracy", "mean", "error", "seeds"],
+        [[claim, name_of(what), key, *(f"{number:.6f}" for number in summary(found)), found.size]
+         for claim, what, key, found in lines],
+    )  # fmt: skip
+    curves.write_lines(
+        given.out / "kernel_errors.csv",
+        ["data", "features", "kernel error, orthogonal", "independent"],
+        [line for what in SETS for line in kernel_errors(what)],
+    )
+    for made in (curves.claims, curves.kernel_errors):
+        print(made(SimpleNamespace(folder=given.out)), end="\n\n")
     picture(lines, given.out / "claims.png")
 
 
@@ -139,24 +140,13 @@ def kernel_errors(what, sizes=(300, 900, 3000), n_seeds=5):
                 products = features.astype(float) @ features.T.astype(float)
                 errors.append(np.sqrt(np.mean((products - exact**beta)[pairs] ** 2)))
             means.append(np.mean(errors))
-        lines.append(f"| {name_of(what)} | {n} | {means[0]:.4f} | {means[1]:.4f} |")
+        lines.append([name_of(what), n, *(f"{mean:.4f}" for mean in means)])
     return lines
 
 
 def summary(differences):
     """Return the mean and its standard error."""
     return differences.mean(), differences.std(ddof=1) / np.sqrt(differences.size)
-
-
-def table(lines):
-    rows = ["| claim | data | difference of accuracy, in points | mean ± standard error | seeds |",
-            "|---|---|---|---:|---:|"]  # fmt: skip
-    for claim, what, key, differences in lines:
-        mean, error = summary(100 * differences)
-        text = f"{mean:+.2f} ± {error:.2f}"
-        text = f"**{text}**" if abs(mean) > 2 * error else text
-        rows.append(f"| ({claim}) | {name_of(what)} | {key} | {text} | {differences.size} |")
-    return "\n".join(rows) + "\n\nBold: more than two standard errors from zero.\n"
 
 
 def picture(lines, path):
@@ -175,7 +165,7 @@ def picture(lines, path):
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     figure.savefig(path, dpi=100)
-    print(f"written: {path.with_suffix('.csv')}, .md and .png")
+    print(f"written: {path.with_suffix('.csv')} and .png, kernel_errors.csv")
 
 
 if __name__ == "__main__":

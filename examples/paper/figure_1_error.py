@@ -6,9 +6,10 @@ The error is measured, not predicted: over all pairs of held-out rows, the mean 
 between the sum of 2xy/(x+y) and the inner product of coordinates. Series are fitted to other rows.
 """
 
-import csv
+from types import SimpleNamespace
 
 import numpy as np
+from curves import error_curves, write_lines
 from draws import draw, name_of
 from methods import fitted_series
 from results import arguments, bar, pyplot
@@ -44,28 +45,13 @@ def main():
     given = arguments(__doc__)
     most_terms, n_rows = (6, 150) if given.quick else (10, 400)
     found = {what: errors_of(what, most_terms, n_rows) for what in ("bow", "hog")}
-    lines = [[what, name, n, error] for what, curves in found.items()
+    lines = [[name_of(what), name, n, error] for what, curves in found.items()
              for name, (terms, errors) in curves.items()
              for n, error in zip(terms, errors, strict=True)]  # fmt: skip
-    with (given.out / "figure_1_error.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["data", "series", "terms", "mean absolute error"], *lines])
-    (given.out / "figure_1_error.md").write_text(table(found, most_terms), encoding="utf-8")
-    print(table(found, most_terms))
+    heads = ["data", "series", "terms", "mean absolute error"]
+    write_lines(given.out / "figure_1_error.csv", heads, lines)
+    print(error_curves(SimpleNamespace(folder=given.out)))
     picture(found, given.out / "figure_1_error.png")
-
-
-def table(found, most_terms):
-    numbers = range(1, most_terms + 1)
-    lines = [
-        f"| data | series | {' | '.join(map(str, numbers))} |",
-        "|---|---|" + "---:|" * most_terms,
-    ]
-    for what, curves in found.items():
-        for name, (terms, errors) in curves.items():
-            cells = {int(n): f"{error:.1e}" for n, error in zip(terms, errors, strict=True)}
-            row = " | ".join(cells.get(n, "") for n in numbers)
-            lines.append(f"| {name_of(what)} | {name} | {row} |")
-    return "\n".join(lines) + "\n"
 
 
 def picture(found, path):
@@ -83,7 +69,7 @@ def picture(found, path):
     axes[0].set_ylabel("mean absolute error of the chi2 kernel")
     axes[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=100)
-    print(f"written: {path.with_suffix('.csv')}, .md and .png")
+    print(f"written: {path.with_suffix('.csv')} and .png")
 
 
 if __name__ == "__main__":

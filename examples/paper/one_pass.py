@@ -4,62 +4,88 @@ The first D features of a wider map have the leading block of its scatter matrix
 every D on the way, with PCA or without, and the paper's calibration.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from gram import downhill
 from scipy import sparse
 from scipy.linalg import cho_solve, eigh
-from scipy.linalg.blas import ssyrk
-from scipy.linalg.lapack import spotrf
+from scipy.linalg.blas import get_blas_funcs
+from scipy.linalg.lapack import get_lapack_funcs
 
 BATCH = 2000
 # The paper shifts each class so that its 500th highest score is the same; its classes have about
 # 1260 rows each.
 SHARE = 500 / 1260
 RANKED = 60_000  # rows whose scores are ranked for it
+WIDER = 3  # features for each principal component that is kept, as in the paper
+
+
+class Problem(NamedTuple):
+    """What ridge regression needs: of the features, or of principal components of them."""
+
+    mean: np.ndarray  # of the features
+    scatter: np.ndarray  # lower triangle
+    sums: np.ndarray  # of each class, about the mean
+    directions: np.ndarray | None = None  # (features, components)
 
 
 class Statistics:
-    """What one pass leaves: scatter of the features, sums of each class."""
+    """What one pass leaves: scatter of the features, in their precision, sums of each class."""
 
-    def __init__(self, n_features, n_classes):
-        self.scatter = np.zeros((n_features, n_features), dtype=np.float32, order="F")
+    def __init__(self, n_features, n_classes, dtype=np.float32):
+        self.scatter = np.zeros((n_features, n_features), dtype=dtype, order="F")
         self.sums = np.zeros((n_classes, n_features))
         self.counts = np.zeros(n_classes)
         self.shift = None  # near the mean, so that single precision holds the scatter
 
     def add(self, features, codes):
-        """Add a batch, shape (n, D), single precision; it is overwritten."""
+        """Add a batch, shape (n, D); it is overwritten."""
         if self.shift is None:
             self.shift = features.mean(axis=0)
         features -= self.shift
-        self.scatter = ssyrk(
-            1.0, features.T, beta=1.0, c=self.scatter, lower=True, overwrite_c=True
-        )
+        syrk = get_blas_funcs("syrk", [self.scatter])
+        self.scatter = syrk(1.0, features.T, beta=1.0, c=self.scatter, lower=True, overwrite_c=True)
         members = sparse.csr_array(
-            (np.ones(len(codes), np.float32), (codes, np.arange(len(codes)))),
+            (np.ones(len(codes), features.dtype), (codes, np.arange(len(codes)))),
             shape=(len(self.counts), len(codes)),
         )
         self.sums += members @ features
         self.counts += np.bincount(codes, minlength=len(self.counts))
 
-    def centred(self, size):
-        """Return mean and scatter of the first features, lower triangle, and class sums."""
+    def problem(self, size, directions=None):
+        """Return the regression on the first features, or on their components in directions."""
         n = self.counts.sum()
         mean = self.sums[:, :size].sum(axis=0) / n
         scatter = self.scatter[:size, :size].copy(order="F")
-        scatter -= (n * mean[:, None]).astype(np.float32) * mean.astype(np.float32)
-        return mean, scatter, self.sums[:, :size] - self.counts[:, None] * mean
+        scatter -= (n * mean[:, None]).astype(scatter.dtype) * mean.astype(scatter.dtype)
+        sums = self.sums[:, :size] - self.counts[:, None] * mean
+        if directions is not None:
+            symm = get_blas_funcs("symm", [scatter])
+            scatter = np.asfortranarray(directions.T @ symm(1.0, scatter, directions, lower=True))
+            sums = sums @ directions
+        return Problem(mean, scatter, sums, directions)
 
-    def model(self, centred, penalty):
+    def directions(self, size):
+        """Return the leading principal directions of the first features, a third of them."""
+        vectors = eigh(
+            self.problem(size).scatter, lower=True, driver="evd", overwrite_a=True,
+            check_finite=False,
+        )[1]  # fmt: skip
+        return np.asfortranarray(vectors[:, size - size // WIDER :])
+
+    def model(self, problem, penalty):
         """Return coefficients and intercept of ridge regression, for features less the shift."""
-        mean, scatter, sums = centred
-        raised = scatter.copy(order="F")
-        raised[np.diag_indices(len(raised))] += np.float32(penalty)
-        factor, failed = spotrf(raised, lower=True, clean=False, overwrite_a=True)
+        raised = problem.scatter.copy(order="F")
+        raised[np.diag_indices(len(raised))] += raised.dtype.type(penalty)
+        potrf = get_lapack_funcs("potrf", [raised])
+        factor, failed = potrf(raised, lower=True, clean=False, overwrite_a=True)
         if failed:
             return None
-        coef = cho_solve((factor, True), sums.T.astype(np.float32), check_finite=False)
-        return coef, self.counts / self.counts.sum() - mean @ coef
+        coef = cho_solve((factor, True), problem.sums.T.astype(raised.dtype), check_finite=False)
+        if problem.directions is not None:
+            coef = problem.directions @ coef
+        return coef, self.counts / self.counts.sum() - problem.mean @ coef
 
 
 class Ranked:
@@ -85,52 +111,60 @@ class Learner:
     def __init__(self, stream, n_rows, n_classes, seed):
         self.stream, self.n_rows, self.n_classes, self.seed = stream, n_rows, n_classes, seed
 
-    def run(self, make_features, sizes, n_pca=None):
-        """Yield size, penalty, accuracy, accuracy after calibration."""
-        statistics, last = Statistics(max(sizes), self.n_classes), []
+    def run(self, make_features, sizes, *, pca=False):
+        """Yield size, penalty, accuracy, accuracy after calibration.
+
+        With PCA a size is that of the features; a third as many components are learnt. Their
+        directions are those of the rows before the last tenth: labels play no part in them.
+        """
+        statistics, last = None, []
         for place, (rows, codes) in enumerate(
             self.stream(self.n_rows, of_test_rows=False, seed=self.seed)
         ):
             features = make_features(rows)
+            if statistics is None:
+                statistics = Statistics(max(sizes), self.n_classes, features.dtype)
             if (place + 1) * BATCH <= self.n_rows * 9 // 10:
                 statistics.add(features, codes)
             else:
                 last.append((features - statistics.shift, codes))
-        penalties = {size: self._penalty(statistics, last, size, n_pca) for size in sizes}
+        directions = {size: statistics.directions(size) if pca else None for size in sizes}
+        penalties = {
+            size: self._penalty(statistics, statistics.problem(size, directions[size]), last)
+            for size in sizes
+        }
         for features, codes in last:
             statistics.add(features + statistics.shift, codes)
-        models = {}
-        for size, penalty in penalties.items():
-            problem, turn = _principal(statistics.centred(size), n_pca)
-            models[size] = turn, *statistics.model(problem, penalty)
+        models = {
+            size: statistics.model(statistics.problem(size, directions[size]), penalty)
+            for size, penalty in penalties.items()
+        }
         n_ranked = min(self.n_rows, RANKED)
         ranked = {size: Ranked(n_ranked, self.n_classes) for size in sizes}
         for rows, _ in self.stream(n_ranked, of_test_rows=False, seed=self.seed):
             features = make_features(rows) - statistics.shift
-            for size, (turn, coef, intercept) in models.items():
-                ranked[size].add(turn(features[:, :size]) @ coef + intercept)
+            for size, (coef, intercept) in models.items():
+                ranked[size].add(features[:, :size] @ coef + intercept)
         right = {size: [] for size in sizes}
         for rows, codes in self.stream(5000, of_test_rows=True, seed=self.seed):
             features = make_features(rows) - statistics.shift
-            for size, (turn, coef, intercept) in models.items():
-                scores = turn(features[:, :size]) @ coef + intercept
+            for size, (coef, intercept) in models.items():
+                scores = features[:, :size] @ coef + intercept
                 both = scores, scores - ranked[size].shifts()
                 right[size].append([one.argmax(axis=1) == codes for one in both])
         for size in sizes:
             yield size, penalties[size], *np.concatenate(right[size], axis=1).mean(axis=1)
 
-    def _penalty(self, statistics, last, size, n_pca):
+    def _penalty(self, statistics, problem, last):
         """Return the penalty of the least squared error on rows that are not learnt yet."""
-        problem, turn = _principal(statistics.centred(size), n_pca)
-        rows = [turn(features[:, :size]) for features, _ in last]
 
         def error(penalty):
             model = statistics.model(problem, penalty)
             if model is None:
                 return np.inf
             total = 0.0
-            for features, (_, codes) in zip(rows, last, strict=True):
-                scores = features @ model[0] + model[1]
+            for features, codes in last:
+                scores = features[:, : len(model[0])] @ model[0] + model[1]
                 # |s - e_y|^2 = |s|^2 - 2 s_y + 1
                 own = scores[np.arange(len(codes)), codes]
                 total += float((scores**2).sum() - 2.0 * own.sum())
@@ -138,14 +172,3 @@ class Learner:
 
         errors = downhill(error)
         return min(errors, key=errors.get)
-
-
-def _principal(problem, n_pca):
-    """Turn a problem into the leading principal components, if asked for."""
-    if n_pca is None:
-        return problem, lambda features: features
-    mean, scatter, sums = problem
-    values, vectors = eigh(scatter, lower=True, driver="evd", overwrite_a=True, check_finite=False)
-    vectors = vectors[:, len(values) - n_pca :]
-    inside = np.asfortranarray(np.diag(values[len(values) - n_pca :]))
-    return (mean @ vectors, inside, sums @ vectors), lambda features: features @ vectors

@@ -2,17 +2,24 @@
 
 python examples/paper/page.py [--folder FOLDER]
 
-Where page.md says {{ name words }} the function of that name in tables.py puts a table or a figure.
+Where page.md says {{ name words }} the function of that name in tables.py or curves.py puts a table
+or a figure. Figure 2 at the paper's size is drawn from the same files.
 """
 
 import argparse
 import re
 from pathlib import Path
 
+import curves
+import tables
+from figure_2_paper_size import picture
 from paired import Accuracies
-from tables import FIGURES, TABLES
 
-PARTS = {function.__name__: function for function in (*TABLES, *FIGURES)}
+PARTS = {
+    function.__name__: function
+    for module in (tables, curves)
+    for function in (*module.TABLES, *module.FIGURES)
+}
 
 
 def page(text, accuracies):
@@ -30,8 +37,10 @@ def main():
     folder = Path(__file__).parent
     parser.add_argument("--folder", type=Path, default=folder, help="of page.md and the CSV files")
     folder = parser.parse_args().folder
-    text = page((folder / "page.md").read_text(encoding="utf-8"), Accuracies(folder))
+    accuracies = Accuracies(folder)
+    text = page((folder / "page.md").read_text(encoding="utf-8"), accuracies)
     (folder / "README.md").write_text(text, encoding="utf-8")
+    picture(accuracies, folder / "figure_2_paper_size.png")
 
 
 if __name__ == "__main__":

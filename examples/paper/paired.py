@@ -1,4 +1,4 @@
-"""Accuracies of the cells by seed, and paired differences between methods with their tests."""
+"""Accuracies by seed, paired differences with their tests, and how both are written."""
 
 import csv
 
@@ -13,7 +13,7 @@ class Accuracies:
     """What the CSV files of the tables hold, in per cent."""
 
     def __init__(self, folder):
-        self.lines = []
+        self.folder, self.lines = folder, []
         for path in sorted(folder.glob("table_*.csv")):
             with path.open(newline="", encoding="utf-8") as file:
                 self.lines += [{"table": path.stem, **line} for line in csv.DictReader(file)]
@@ -82,7 +82,7 @@ class Difference:
         """Return mean ± standard error, without it where there is one draw; and their number."""
         if self.values.size == 0:
             return ""
-        text = f"{self.values.mean():+.2f}".replace("-", "−")
+        text = signed(self.values.mean())
         if self.freedom > 0:
             text += f" ± {self.error:.2f}"
         text = f"**{text}**" if bold else text
@@ -119,3 +119,15 @@ def mean_of(parts):
     """Return seed -> mean over parts, mappings from seeds, of the seeds that all of them have."""
     common = set.intersection(*(set(part) for part in parts))
     return {seed: float(np.mean([part[seed] for part in parts])) for seed in common}
+
+
+def signed(points):
+    """Return a difference in points with its sign."""
+    return f"{points:+.2f}".replace("-", "−")
+
+
+def table(heads, rows, n_left=1):
+    """Return a table in Markdown, the first columns to the left, rows of strings."""
+    marks = ["---"] * n_left + ["---:"] * (len(heads) - n_left)
+    lines = [heads, marks, *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

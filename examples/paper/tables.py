@@ -1,7 +1,7 @@
 """The tables and figures of the page, from the accuracies of all cells."""
 
 import numpy as np
-from paired import Difference, mean_of, n_tests, significant
+from paired import Difference, mean_of, n_tests, signed, significant, table
 
 SETS = ("fashion_bow", "cifar10_three bow", "fashion_hog", "cifar10_three hog")
 SIZES = (3000, 5000, 7000)
@@ -27,13 +27,6 @@ METHODS = (
     "Exact exp-chi2",
     "Exact, 1 degree of freedom",
 )
-
-
-def table(heads, rows, n_left=1):
-    """Return a table in Markdown, the first columns to the left, rows of strings."""
-    marks = ["---"] * n_left + ["---:"] * (len(heads) - n_left)
-    lines = [heads, marks, *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def mean(values):
@@ -234,7 +227,7 @@ def few_terms(accuracies):
     found = _of_terms(accuracies)
     pooled = {key: one for key, one in found.items() if key[0] == "all" and one.values.size}
     several = [one.values.mean() for key, one in pooled.items() if key[2] >= 2]
-    low, high = (f"{value:+.2f}".replace("-", "−") for value in (min(several), max(several)))
+    low, high = signed(min(several)), signed(max(several))
     sure = "; ".join(sorted(f"{name} with {n}" for _, name, n in significant(pooled)))
     draws = count(*(one.values.tolist() for one in pooled.values()))
     return (
@@ -350,13 +343,14 @@ def descriptors(accuracies):
     return table(heads, rows) + "\n\n" + tested(found, " here")
 
 
+STREAMED = ("Linear", "Linear on square roots", *SERIES, "Direct, subspace", "Nyström",
+            *(f"PCA-{name}" for name in SERIES))  # fmt: skip
+
+
 def streams(accuracies, *words):
     """Return the table of one stream."""
-    data = f"{words[0]} of fashion_bow"
-    names = ("Linear", "Linear on square roots", *SERIES, "Direct, subspace", "Nyström",
-             *(f"PCA-{name}" for name in SERIES))  # fmt: skip
-    rows = []
-    for name in names:
+    data, rows = f"{words[0]} of fashion_bow", []
+    for name in STREAMED:
         kinds = [
             [accuracies.of(data, name, size, learner=kind) for size in SIZES]
             for kind in ("ridge", "calibrated ridge")
@@ -367,31 +361,85 @@ def streams(accuracies, *words):
     return table(heads, rows)
 
 
+def stream_differences(accuracies, *words):
+    """Return differences to Direct on one stream, and what calibration adds."""
+    found = _of_stream(accuracies, f"{words[0]} of fashion_bow")
+    columns = list(dict.fromkeys(key[1:] for key in found))
+    return _tested_table("features", found, STREAMED, columns)
+
+
+def stream_less(accuracies, what, *words):
+    """Return a method less Direct on one stream, least and largest mean over the sizes."""
+    found = _of_stream(accuracies, f"{what} of fashion_bow")
+    parts = [found[" ".join(words), "− Direct", size].values for size in SIZES]
+    means = [values.mean() for values in parts if values.size]
+    return " to ".join(dict.fromkeys(signed(value) for value in (min(means), max(means))))
+
+
+def _of_stream(accuracies, data):
+    """Return (method, kind of difference, size) -> difference."""
+    cells = {
+        (name, learner, size): accuracies.of(data, name, size, learner=learner)
+        for name in STREAMED
+        for learner in ("ridge", "calibrated ridge")
+        for size in SIZES
+    }
+    found = {}
+    for name in STREAMED:
+        for size in SIZES:
+            direct = {} if name == "Direct" else cells["Direct", "ridge", size]
+            found[name, "− Direct", size] = Difference(cells[name, "ridge", size], direct)
+        for size in SIZES:
+            kinds = (cells[name, learner, size] for learner in ("calibrated ridge", "ridge"))
+            found[name, "calibrated − not", size] = Difference(*kinds)
+    return found
+
+
 def seconds(accuracies):
     """Return what a descriptor or stream and a seed take, for each table and part."""
+    rows = [
+        [name, part, len(draws), max(map(len, draws.values())), f"{_median(draws):.0f}"]
+        for (name, part), draws in _spent(accuracies).items()
+    ]
+    return table(["table", "part", "draws", "cells of each", "seconds of each, median"], rows, 2)
+
+
+def hours(accuracies, n_seeds, *names):
+    """Return how long all parts of tables take on all of their sets, with a number of seeds."""
+    spent, total = _spent(accuracies), 0.0
+    for (name, _), draws in spent.items():
+        if name in names:
+            n_sets = len({data for data, _ in draws})
+            total += _median(draws) * n_sets * int(n_seeds)
+    return f"{total / 3600:.0f}"
+
+
+def _median(draws):
+    return float(np.median([sum(cells) for cells in draws.values()]))
+
+
+def _spent(accuracies):
+    """Return (table, part) -> (data, seed) -> seconds of each cell."""
     spent = {}
     for line in accuracies.lines:
         draws = spent.setdefault((line["table"], _part(line)), {})
         cells = draws.setdefault((line["data"], line["seed"]), [])
         cells.append(float(line["seconds"]))
-    rows = [
-        [name, part, len(draws), max(map(len, draws.values())),
-         f"{np.median([sum(cells) for cells in draws.values()]):.0f}"]
-        for (name, part), draws in spent.items()
-    ]  # fmt: skip
-    return table(["table", "part", "draws", "cells of each", "seconds of each, median"], rows, 2)
+    return dict(sorted(spent.items()))
 
 
 def _part(line):
-    """Return the part of the scripts that a cell belongs to."""
-    method = line["method"]
+    """Return the part of the scripts that a cell belongs to; "nystroem" is one of Table 4 alone."""
+    method, streamed = line["method"], line["table"].startswith("table_4")
     for part, belongs in {
         "beta": line["beta"] == "1.5",
         "terms": line["terms"] in {"1", "2", "3", "4"},
-        "pca": method.startswith("PCA-training"),
+        "pca": method.startswith("PCA" if streamed else "PCA-training"),
         "pca_all": method.startswith("PCA"),
         "wide": "3D" in method,
         "dof": "1 degree" in method,
+        "nystroem": streamed and method == "Nyström",
+        "linear": streamed and method.startswith("Linear"),
         "series": method in {*SERIES, "Direct, refined k", "Exact exp-chi2", "Nyström"},
     }.items():
         if belongs:
@@ -409,6 +457,7 @@ TABLES = (
     beta_costs,
     descriptors,
     streams,
+    stream_differences,
     seconds,
 )
-FIGURES = (less, counts, gain, seeds, few_terms)
+FIGURES = (less, counts, gain, seeds, few_terms, stream_less, hours)
