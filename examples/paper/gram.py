@@ -12,7 +12,7 @@ from scipy.linalg.blas import sgemm
 from scipy.linalg.lapack import spotrf
 from sklearn.svm import SVC
 
-PENALTIES = tuple(10.0 ** (power / 2) for power in range(-16, 7))
+PENALTIES = tuple(10.0 ** (power / 2) for power in range(-6, 7))
 START = PENALTIES.index(10.0**-0.5)  # where the search for the best begins
 C = 50.0  # of the support vector machine, as in the paper
 

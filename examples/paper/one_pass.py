@@ -10,8 +10,8 @@ import numpy as np
 from gram import downhill
 from scipy import sparse
 from scipy.linalg import cho_solve, eigh
-from scipy.linalg.blas import get_blas_funcs
-from scipy.linalg.lapack import get_lapack_funcs
+from scipy.linalg.blas import ssymm, ssyrk
+from scipy.linalg.lapack import spotrf
 
 BATCH = 2000
 # The paper shifts each class so that its 500th highest score is the same; its classes have about
@@ -31,23 +31,24 @@ class Problem(NamedTuple):
 
 
 class Statistics:
-    """What one pass leaves: scatter of the features, in their precision, sums of each class."""
+    """What one pass leaves: scatter of the features, sums of each class."""
 
-    def __init__(self, n_features, n_classes, dtype=np.float32):
-        self.scatter = np.zeros((n_features, n_features), dtype=dtype, order="F")
+    def __init__(self, n_features, n_classes):
+        self.scatter = np.zeros((n_features, n_features), dtype=np.float32, order="F")
         self.sums = np.zeros((n_classes, n_features))
         self.counts = np.zeros(n_classes)
         self.shift = None  # near the mean, so that single precision holds the scatter
 
     def add(self, features, codes):
-        """Add a batch, shape (n, D); it is overwritten."""
+        """Add a batch, shape (n, D), single precision; it is overwritten."""
         if self.shift is None:
             self.shift = features.mean(axis=0)
         features -= self.shift
-        syrk = get_blas_funcs("syrk", [self.scatter])
-        self.scatter = syrk(1.0, features.T, beta=1.0, c=self.scatter, lower=True, overwrite_c=True)
+        self.scatter = ssyrk(
+            1.0, features.T, beta=1.0, c=self.scatter, lower=True, overwrite_c=True
+        )
         members = sparse.csr_array(
-            (np.ones(len(codes), features.dtype), (codes, np.arange(len(codes)))),
+            (np.ones(len(codes), np.float32), (codes, np.arange(len(codes)))),
             shape=(len(self.counts), len(codes)),
         )
         self.sums += members @ features
@@ -58,11 +59,10 @@ class Statistics:
         n = self.counts.sum()
         mean = self.sums[:, :size].sum(axis=0) / n
         scatter = self.scatter[:size, :size].copy(order="F")
-        scatter -= (n * mean[:, None]).astype(scatter.dtype) * mean.astype(scatter.dtype)
+        scatter -= (n * mean[:, None]).astype(np.float32) * mean.astype(np.float32)
         sums = self.sums[:, :size] - self.counts[:, None] * mean
         if directions is not None:
-            symm = get_blas_funcs("symm", [scatter])
-            scatter = np.asfortranarray(directions.T @ symm(1.0, scatter, directions, lower=True))
+            scatter = np.asfortranarray(directions.T @ ssymm(1.0, scatter, directions, lower=True))
             sums = sums @ directions
         return Problem(mean, scatter, sums, directions)
 
@@ -77,12 +77,11 @@ class Statistics:
     def model(self, problem, penalty):
         """Return coefficients and intercept of ridge regression, for features less the shift."""
         raised = problem.scatter.copy(order="F")
-        raised[np.diag_indices(len(raised))] += raised.dtype.type(penalty)
-        potrf = get_lapack_funcs("potrf", [raised])
-        factor, failed = potrf(raised, lower=True, clean=False, overwrite_a=True)
+        raised[np.diag_indices(len(raised))] += np.float32(penalty)
+        factor, failed = spotrf(raised, lower=True, clean=False, overwrite_a=True)
         if failed:
             return None
-        coef = cho_solve((factor, True), problem.sums.T.astype(raised.dtype), check_finite=False)
+        coef = cho_solve((factor, True), problem.sums.T.astype(np.float32), check_finite=False)
         if problem.directions is not None:
             coef = problem.directions @ coef
         return coef, self.counts / self.counts.sum() - problem.mean @ coef
@@ -117,13 +116,11 @@ class Learner:
         With PCA a size is that of the features; a third as many components are learnt. Their
         directions are those of the rows before the last tenth: labels play no part in them.
         """
-        statistics, last = None, []
+        statistics, last = Statistics(max(sizes), self.n_classes), []
         for place, (rows, codes) in enumerate(
             self.stream(self.n_rows, of_test_rows=False, seed=self.seed)
         ):
             features = make_features(rows)
-            if statistics is None:
-                statistics = Statistics(max(sizes), self.n_classes, features.dtype)
             if (place + 1) * BATCH <= self.n_rows * 9 // 10:
                 statistics.add(features, codes)
             else:

@@ -21,7 +21,7 @@ from methods import fitted_series
 from one_pass import BATCH, WIDER, Learner
 from results import arguments
 from scipy.linalg import cholesky
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import strsm
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.bases import GaussianBasis
@@ -71,23 +71,20 @@ def random_features(first, series_name, n_features, panel, seed):
 
 
 def nystroem_features(first, landmarks):
-    """Return a function from rows to Nyström features; the first D are those of D landmarks.
-
-    In double precision: on 1000 classes the best penalty is too small for sums in single precision.
-    """
+    """Return a function from rows to Nyström features; the first D are those of D landmarks."""
     series, beta = fitted_series("direct, refined", first, N_TERMS), 1.0 / mean_distance(first)
-    anchors = series.transform(landmarks)
-    kernel = np.exp(-beta * half_squared(anchors, len(anchors)))
-    factor = cholesky((kernel + kernel.T) / 2 + 1e-6 * np.eye(len(kernel)), lower=True)
-    factor = np.asfortranarray(factor)
+    anchors = series.transform(landmarks).astype(np.float32)
+    kernel = np.exp(-beta * half_squared(anchors, len(anchors)).astype(np.float64))
+    factor = cholesky((kernel + kernel.T) / 2 + 1e-4 * np.eye(len(kernel)), lower=True)
+    factor = np.asfortranarray(factor, dtype=np.float32)
     lengths = np.einsum("ij,ij->i", anchors, anchors) / 2
 
     def features(rows):
-        inputs = series.transform(rows)
+        inputs = series.transform(rows).astype(np.float32)
         distances = lengths + np.einsum("ij,ij->i", inputs, inputs)[:, None] / 2
         distances -= inputs @ anchors.T
-        found = np.exp(-beta * np.maximum(distances, 0.0))
-        return np.ascontiguousarray(dtrsm(1.0, factor, found.T, lower=True).T)
+        found = np.exp(-np.float32(beta) * np.maximum(distances, 0.0))
+        return np.ascontiguousarray(strsm(1.0, factor, found.T, lower=True).T)
 
     return features
 

@@ -343,6 +343,13 @@ def descriptors(accuracies):
     return table(heads, rows) + "\n\n" + tested(found, " here")
 
 
+def descriptors_less(accuracies, learner, *words):
+    """Return one method less another on three descriptors: words are "one / another"."""
+    pair = (name.strip() for name in " ".join(words).split("/"))
+    sides = (accuracies.of("cifar10_three", name, SIZES[0], learner=learner) for name in pair)
+    return Difference(*sides).text()
+
+
 STREAMED = ("Linear", "Linear on square roots", *SERIES, "Direct, subspace", "Nyström",
             *(f"PCA-{name}" for name in SERIES))  # fmt: skip
 
@@ -460,4 +467,4 @@ TABLES = (
     stream_differences,
     seconds,
 )
-FIGURES = (less, counts, gain, seeds, few_terms, stream_less, hours)
+FIGURES = (less, counts, gain, seeds, few_terms, descriptors_less, stream_less, hours)
