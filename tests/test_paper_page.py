@@ -1,7 +1,9 @@
 """The page of the paper's experiments: made from the CSV files, with tests that count."""
 
+import csv
 import importlib
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,17 @@ def test_the_page_is_what_the_script_makes_of_the_files(paper):
     page, paired = paper("page"), paper("paired")
     text = page.page((FOLDER / "page.md").read_text("utf-8"), paired.Accuracies(FOLDER))
     assert text == (FOLDER / "README.md").read_text("utf-8"), "run examples/paper/page.py"
+
+
+def test_no_cell_stands_twice_in_the_files(paper):
+    """Two runs beside each other on one file could write a cell twice."""
+    columns = paper("cells").Cell._fields
+    for path in sorted(FOLDER.glob("table_*.csv")):
+        with path.open(newline="", encoding="utf-8") as file:
+            cells = [tuple(line[name] for name in columns) for line in csv.DictReader(file)]
+        assert len(cells) > 100, path.name
+        twice = [cell for cell, times in Counter(cells).items() if times > 1]
+        assert twice == [], path.name
 
 
 def test_a_small_table_has_means_and_paired_differences(paper, tmp_path):

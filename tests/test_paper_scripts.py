@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import itertools
 import os
 import subprocess
 import sys
@@ -137,6 +138,16 @@ def test_parts_one_after_the_other_give_the_cells_of_all(small):
     for part in ("pca", "series", "wide"):
         found = small("parts", "--parts", part)
     assert sorted(map(str, found)) == sorted(map(str, whole))
+
+
+def test_components_of_all_rows_are_taken_where_they_leave_something_out(small, monkeypatch):
+    found = {(line["method"], line["size"]) for line in small("110_rows", "--parts", "pca_all")}
+    names, sizes = ("PCA-Chebyshev", "PCA-VZ", "PCA-Direct"), ("24", "40", "56")
+    assert found == set(itertools.product(names, sizes))
+    monkeypatch.setattr(Small, "n_train", 40)
+    monkeypatch.setattr(Small, "n_test", 16)  # 56 rows in all have 55 components
+    found = {(line["method"], line["size"]) for line in small("56_rows", "--parts", "pca_all")}
+    assert found == set(itertools.product(names, sizes[:2]))
 
 
 def test_panels_add_up_to_the_gram_matrix_of_centred_features(paper):
