@@ -81,6 +81,20 @@ def test_bold_is_the_best_and_what_a_paired_test_cannot_tell_from_it(results, tm
     assert results.Results("other", "T", [100]).read(tmp_path) is None
 
 
+def test_a_run_says_how_far_it_is_and_what_is_left(results, monkeypatch, capsys):
+    clock = iter([0.0, 0.0, 120.0, 360.0, 480.0])
+    monkeypatch.setattr(results.time, "perf_counter", lambda: next(clock))
+    assert list(results.draws(range(3, 5), ["bow", "hog"])) == [
+        (3, "bow"), (3, "hog"), (4, "bow"), (4, "hog"),
+    ]  # fmt: skip
+    assert capsys.readouterr().err.splitlines() == [
+        "draw 1 of 4: bow, seed 3; 0 min",
+        "draw 2 of 4: hog, seed 3; 2 min, at this rate 6 left",
+        "draw 3 of 4: bow, seed 4; 6 min, at this rate 6 left",
+        "draw 4 of 4: hog, seed 4; 8 min, at this rate 3 left",
+    ]
+
+
 class Small:
     """Sizes for tests, as the scripts have them."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from cells import CellFile
 from experiment import N_TERMS, NONE, OF_THE_PAPER, SERIES_OF, Experiment, Sizes
 from gram import PanelSum, gram_of, held_out_errors, one_hot, principal
-from results import arguments
+from results import arguments, draws
 from scipy.special import erfc
 from sklearn.kernel_approximation import SkewedChi2Sampler
 
@@ -151,6 +151,6 @@ def main(documentation, name, sets):
     """Run a table: seed by seed, set by set, part by part."""
     given = arguments(documentation, parts=PARTS, sets=sets)
     sizes, cells = Sizes(given.quick), CellFile(given.out / f"{name}.csv")
-    for seed in range(given.first_seed, given.seeds or (2 if given.quick else 10)):
-        for what in given.sets:
-            run_parts(Experiment(cells, what, seed, sizes), given.parts)
+    seeds = range(given.first_seed, given.seeds or (2 if given.quick else 10))
+    for seed, what in draws(seeds, given.sets):
+        run_parts(Experiment(cells, what, seed, sizes), given.parts)

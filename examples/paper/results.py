@@ -40,6 +40,17 @@ def bar(steps, label):
     print(file=sys.stderr)
 
 
+def draws(seeds, sets):
+    """Yield a seed and a set at a time; before each, say how far the run is, and what is left."""
+    steps, began = [(seed, what) for seed in seeds for what in sets], time.perf_counter()
+    for done, (seed, what) in enumerate(steps):
+        minutes = (time.perf_counter() - began) / 60
+        left = f", at this rate {minutes / done * (len(steps) - done):.0f} left" if done else ""
+        print(f"draw {done + 1} of {len(steps)}: {what}, seed {seed}; {minutes:.0f} min{left}",
+              file=sys.stderr, flush=True)  # fmt: skip
+        yield seed, what
+
+
 class Results:
     """A table of accuracies, one list over seeds per method and size."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from cells import CellFile
 from experiment import N_TERMS, NONE, OF_THE_PAPER, Experiment, Sizes
 from gram import Gram, gram_of, principal
-from results import arguments
+from results import arguments, draws
 
 DESCRIPTORS = ("three hog", "three colour", "three bow")
 PARTS = ("series", "others", "pca", "pca_all")
@@ -94,7 +94,8 @@ class Joint(Experiment):
 def main():
     given = arguments(__doc__, parts=PARTS, sets=("all",))
     cells, sizes = CellFile(given.out / "table_3_descriptors.csv"), Sizes(given.quick)
-    for seed in range(given.first_seed, given.seeds or (2 if given.quick else 5)):
+    seeds = range(given.first_seed, given.seeds or (2 if given.quick else 5))
+    for seed, _ in draws(seeds, given.sets):
         joint = Joint(cells, seed, sizes)
         if "series" in given.parts:
             joint.series(pca=False)

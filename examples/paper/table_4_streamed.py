@@ -19,7 +19,7 @@ from draws import _whole, many_classes, name_of
 from experiment import N_TERMS, NONE, OF_THE_PAPER, SERIES_OF, half_squared
 from methods import fitted_series
 from one_pass import BATCH, WIDER, Learner
-from results import arguments
+from results import arguments, draws
 from scipy.linalg import cholesky
 from scipy.linalg.blas import strsm
 
@@ -163,10 +163,10 @@ def run(cells, what, seed, part, *, quick):
 def main():
     given = arguments(__doc__, parts=PARTS, sets=SETS)
     cells = CellFile(given.out / "table_4_streamed.csv")
-    for seed in range(given.first_seed, given.seeds or (2 if given.quick else 3)):
-        for what in given.sets:
-            for part in given.parts:
-                run(cells, what, seed, part, quick=given.quick)
+    seeds = range(given.first_seed, given.seeds or (2 if given.quick else 3))
+    for seed, what in draws(seeds, given.sets):
+        for part in given.parts:
+            run(cells, what, seed, part, quick=given.quick)
 
 
 if __name__ == "__main__":
