@@ -269,13 +269,17 @@ def test_the_other_tables_run_on_digits(paper, monkeypatch, tmp_path, name):
     monkeypatch.setattr(module, "Sizes", lambda quick: Small, raising=False)
     words = [name, "--quick", "--seeds", "1", "--out", str(tmp_path)]
     if name == "table_4_streamed":
-        words += ["--sets", "pairs", "--parts", "linear", "nystroem", "pca"]
+        words += ["--sets", "pairs", "--parts", "linear", "nystroem", "pca", "pca_larger"]
     monkeypatch.setattr(sys, "argv", words)
     module.main()
     with (tmp_path / f"{name}.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert {line["data"].split()[-1] for line in lines} <= {"digits", "ink"}
     assert all(0.0 < float(line["accuracy"]) <= 1.0 for line in lines)
+    if name == "table_4_streamed":
+        found = {(line["method"], line["size"]) for line in lines if line["size"] != "any"}
+        methods = "Nyström", "PCA-Chebyshev", "PCA-VZ", "PCA-Direct"
+        assert found == set(itertools.product(methods, ("120", "200", "280")))
     before = (tmp_path / f"{name}.csv").read_bytes()
     module.main()
     assert (tmp_path / f"{name}.csv").read_bytes() == before

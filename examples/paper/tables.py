@@ -444,6 +444,7 @@ def _part(line):
     for part, belongs in {
         "beta": line["beta"] == "1.5",
         "terms": line["terms"] in {"1", "2", "3", "4"},
+        "pca_larger": streamed and method.startswith("PCA") and line["size"] != str(SIZES[0]),
         "pca": method.startswith("PCA" if streamed else "PCA-training"),
         "pca_all": method.startswith("PCA"),
         "wide": "3D" in method,
