@@ -72,7 +72,7 @@ def test_a_small_table_has_means_and_paired_differences(paper, tmp_path):
     assert lines["Direct"][:4] == ["4", "82.25 ± 1.71", "", ""]
     assert lines["Nyström"][:4] == ["1", "81.00", "as exact", "as exact"]
     assert lines["Exact exp-chi2"][:4] == ["2", *3 * ["82.00 ± 1.41"]]  # at any size
-    text = paper("tables").differences(accuracies)
+    text = paper("tables_1_2").differences(accuracies)
     lines = {line.split(" | ")[0].strip("| "): line.split(" | ")[1:] for line in text.splitlines()}
     # Differences of 1, 1, 1 and 2: mean 1.25, standard deviation 0.5, standard error 0.25.
     assert lines["VZ"][0] == "**+1.25 ± 0.25** (4)"
@@ -223,7 +223,8 @@ def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
          for learner in ("ridge", "svm", "calibrated ridge")},
     )  # fmt: skip
     words = {"one_set": "fashion_bow", "streams": "pairs", "stream_differences": "pairs"}
-    names = [function.__name__ for function in paper("tables").TABLES]
+    modules = map(paper, ("tables_1_2", "tables_3_4", "running_time"))
+    names = [function.__name__ for module in modules for function in module.TABLES]
     text = "\n\n".join(f"{{{{ {name} {words.get(name, '')} }}}}" for name in names)
     made = page.page(text, paired.Accuracies(tmp_path))
     assert "{{" not in made

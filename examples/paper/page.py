@@ -2,8 +2,8 @@
 
 python examples/paper/page.py [--folder FOLDER]
 
-Where page.md says {{ name words }} the function of that name in tables.py or curves.py puts a table
-or a figure. Figure 2 at the paper's size is drawn from the same files.
+Where page.md says {{ name words }} the function of that name in one of the modules below puts a
+table or a figure. Figure 2 at the paper's size is drawn from the same files.
 """
 
 import argparse
@@ -11,13 +11,15 @@ import re
 from pathlib import Path
 
 import curves
-import tables
+import running_time
+import tables_1_2
+import tables_3_4
 from figure_2_paper_size import picture
 from paired import Accuracies
 
 PARTS = {
     function.__name__: function
-    for module in (tables, curves)
+    for module in (tables_1_2, tables_3_4, running_time, curves)
     for function in (*module.TABLES, *module.FIGURES)
 }
 
