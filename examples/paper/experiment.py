@@ -108,12 +108,24 @@ class Experiment:
 
     def random_features(self, name, stops, terms=N_TERMS, beta="auto"):
         """Yield numbers of random features, those in stops, and their Gram matrices."""
+        for n_features, panels in self._sums(name, stops, terms, beta, self.n_train):
+            yield n_features, panels.gram()
+
+    def components_of_all(self, name, sizes):
+        """Yield each size and the Gram matrix of PCA from 3D to D, of all rows together."""
+        stops = tuple(3 * size for size in sizes)
+        for n_features, panels in self._sums(name, stops, N_TERMS, "auto", len(self.rows)):
+            size = n_features // 3
+            yield size, principal_of_all(panels.products(), size, self.n_train)
+
+    def _sums(self, name, stops, terms, beta, n_first):
+        """Yield numbers of random features, those in stops, and the sum of their panels so far."""
         if stops:
-            panels = PanelSum(len(self.rows), self.n_train)
+            panels = PanelSum(len(self.rows), n_first)
             for features in self._panels(name, max(stops), terms, beta):
                 panels.add(features)
                 if self.panel * panels.n_panels in stops:
-                    yield self.panel * panels.n_panels, panels.gram()
+                    yield self.panel * panels.n_panels, panels
 
     def _panels(self, name, n_features, terms, beta):
         """Yield random features of all rows, some at a time, always in the same array."""
@@ -124,13 +136,6 @@ class Experiment:
             basis = GaussianBasis(coordinates.shape[1], self.panel, seed, number)
             basis.features(coordinates, features)
             yield features
-
-    def components_of_all(self, name, size):
-        """Return the Gram matrix of PCA from 3D to D, of training and test rows together."""
-        panels = PanelSum(len(self.rows), len(self.rows))
-        for features in self._panels(name, 3 * size, N_TERMS, "auto"):
-            panels.add(features)
-        return principal_of_all(panels.products(), size, self.n_train)
 
     def orthogonal(self, size, dof=2.0):
         """Return the Gram matrix of orthogonal random features, with refined nodes."""
