@@ -81,7 +81,11 @@ def test_a_small_table_has_means_and_paired_differences(paper, tmp_path):
     assert "for the 1 tests here, 5 %: 1 of them" in text
     assert page.page("({{ less ridge 3000 VZ }})", accuracies) == "(+1.25 ± 0.25)"
     # Direct is the worse of the one pair that can be tested.
-    assert "of 1 comparisons the mean favours Direct in 0" in page.page("{{ counts }}", accuracies)
+    text = page.page("{{ counts VZ / Chebyshev }}", accuracies)
+    assert "of 1 comparisons the mean favours Direct in 0" in text
+    lines = page.page("{{ orderings Chebyshev, not scaled / VZ }}", accuracies).splitlines()
+    assert lines[0].startswith("| data | Direct − Chebyshev, not scaled, 3000 | ")
+    assert lines[2] == "| ridge, fashion_bow |  |  |  | **−1.25 ± 0.25** (4) |  |  |"
 
 
 def test_differences_are_paired_and_holm_counts_the_tests(paper):
@@ -222,7 +226,12 @@ def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
          for beta in ("auto", "1.5")
          for learner in ("ridge", "svm", "calibrated ridge")},
     )  # fmt: skip
-    words = {"one_set": "fashion_bow", "streams": "pairs", "stream_differences": "pairs"}
+    words = {
+        "one_set": "fashion_bow",
+        "orderings": "VZ / Chebyshev",
+        "streams": "pairs",
+        "stream_differences": "pairs",
+    }
     modules = map(paper, ("tables_1_2", "tables_3_4", "running_time"))
     names = [function.__name__ for module in modules for function in module.TABLES]
     text = "\n\n".join(f"{{{{ {name} {words.get(name, '')} }}}}" for name in names)

@@ -10,7 +10,7 @@ import numpy as np
 from cells import ANY, Cell
 from draws import draw, name_of
 from gram import LEARNERS, PanelSum, centred, gram_of, principal_of_all
-from methods import fitted_series
+from methods import UNSCALED, fitted_series
 from scipy.linalg import cholesky, solve_triangular
 
 from streamchi2 import ExpChi2Sampler
@@ -20,6 +20,7 @@ from streamchi2.series.transport import RotatedSeries
 
 SERIES_OF = {
     "Chebyshev": "Chebyshev",
+    UNSCALED: UNSCALED,
     "VZ": "VZ",
     "Direct": "direct, greedy",
     "Direct, refined k": "direct, refined",

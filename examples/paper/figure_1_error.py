@@ -11,15 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 from curves import error_curves, write_lines
 from draws import draw, name_of
-from methods import fitted_series
+from methods import UNSCALED, fitted_series
 from results import arguments, bar, pyplot
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from streamchi2 import ChebyshevSeries
 from streamchi2.plots import ConvergenceDisplay
-from streamchi2.plots.convergence import SERIES
-
-UNSCALED = "Chebyshev, not scaled"  # as the paper prints it
+from streamchi2.plots.convergence import SERIES, STYLES
 
 
 def errors_of(what, most_terms, n_rows):
@@ -33,9 +30,7 @@ def errors_of(what, most_terms, n_rows):
         terms = np.arange(1, most_terms + 1, 2 if name == "VZ" else 1)
         errors = []
         for n in terms:
-            one = ChebyshevSeries(int(n)) if name == UNSCALED else None
-            series = one or fitted_series(name, rows.train, int(n))
-            coordinates = series.transform(rows.test)
+            coordinates = fitted_series(name, rows.train, int(n)).transform(rows.test)
             errors.append(np.abs(exact - coordinates @ coordinates.T)[pairs].mean())
         found[name] = terms, np.array(errors)
     return found
@@ -60,9 +55,9 @@ def picture(found, path):
         return
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
     for ax, (what, curves) in zip(axes, found.items(), strict=True):
-        unscaled = curves[UNSCALED]
+        colour, marker = STYLES["Chebyshev"]
         ConvergenceDisplay({name: curves[name] for name in SERIES}).plot(ax)
-        ax.plot(*unscaled, color="#cc79a7", lw=1, ls=":", marker="D", ms=3, label=UNSCALED)
+        ax.plot(*curves[UNSCALED], color=colour, lw=1, ls=":", marker=marker, ms=3, label=UNSCALED)
         ax.set_title(name_of(what), loc="left", fontweight="bold")
         ax.set_ylabel("")
         ax.get_legend().remove()

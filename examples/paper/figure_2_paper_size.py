@@ -8,13 +8,18 @@ Drawn from the cells of Tables 1 and 2 in a folder; page.py draws it too.
 import argparse
 from pathlib import Path
 
+from methods import UNSCALED
 from paired import Accuracies, Difference
 from results import pyplot
-from tables import SERIES, SETS, SIZES
+from tables import OF_TERMS, SETS, SIZES
 
 from streamchi2.plots.convergence import STYLES
 
-NAMES = {"Direct": "direct, greedy", "Direct, refined k": "direct, refined"}  # in other figures
+NAMES = {  # in other figures
+    "Direct": "direct, greedy",
+    "Direct, refined k": "direct, refined",
+    UNSCALED: "Chebyshev",
+}
 N_TERMS = range(1, 6)
 
 
@@ -37,16 +42,17 @@ def picture(accuracies, path):
     figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained", sharey=True)
     for ax, data in zip(axes, SETS, strict=True):
         n_seeds = 0
-        for place, name in enumerate((*SERIES, "Direct, refined k")):
+        for place, name in enumerate(OF_TERMS):
             found = differences(accuracies, data, name)
             known = [n for n, one in found.items() if one.freedom > 0]
             colour, marker = STYLES[NAMES.get(name, name)]
             # Beside each other, so that bars can be told apart.
             ax.errorbar(
-                [n + 0.06 * (place - 1.5) for n in known],
+                [n + 0.06 * (place - 2) for n in known],
                 [found[n].values.mean() for n in known],
                 [found[n].error for n in known],
                 color=colour, marker=marker, ms=4, lw=1.2, label=name,
+                **({"ls": ":", "mfc": "white"} if name == UNSCALED else {}),
             )  # fmt: skip
             n_seeds = max([n_seeds, *(found[n].values.size for n in known)])
         ax.axhline(0.0, color="black", lw=1, ls=":")

@@ -2,7 +2,7 @@
 
 import numpy as np
 from paired import table
-from tables import SERIES, SIZES
+from tables import OF_TERMS, SIZES
 
 
 def seconds(accuracies):
@@ -51,7 +51,7 @@ def _part(line):
         "dof": "1 degree" in method,
         "nystroem": streamed and method == "Nyström",
         "linear": streamed and method.startswith("Linear"),
-        "series": method in {*SERIES, "Direct, refined k", "Exact exp-chi2", "Nyström"},
+        "series": method in {*OF_TERMS, "Exact exp-chi2", "Nyström"},
     }.items():
         if belongs:
             return part

@@ -27,6 +27,7 @@ from streamchi2 import ExpChi2Sampler
 from streamchi2.bases import GaussianBasis
 
 FIRST = 2000  # rows that choose nodes and beta
+HALF = "auto / 2"
 
 
 def pairs(n_rows, *, of_test_rows, seed):
@@ -51,9 +52,9 @@ def many(n_rows, *, of_test_rows, seed, n_classes):
         yield many_classes.batch_of(middles, size, number)
 
 
-def random_features(first, series_name, n_features, panel, seed):
-    """Return a function from rows to random features, panel by panel."""
-    series, beta = fitted_series(series_name, first, N_TERMS), 1.0 / mean_distance(first)
+def random_features(first, series_name, n_features, panel, seed, share=1.0):
+    """Return a function from rows to random features, panel by panel; a share of the usual beta."""
+    series, beta = fitted_series(series_name, first, N_TERMS), share / mean_distance(first)
     width = first.shape[1] * N_TERMS
     bases = [
         GaussianBasis(width, panel, 1000 * seed + place, beta)
@@ -104,7 +105,7 @@ def first_rows(learner, n_rows):
 
 
 SETS = ("pairs", "thousand")
-PARTS = ("linear", "series", "nystroem", "subspace", "pca", "pca_larger")
+PARTS = ("linear", "series", "nystroem", "subspace", "half_beta", "pca", "pca_larger")
 
 
 def run(cells, what, seed, part, *, quick):
@@ -146,6 +147,10 @@ def run(cells, what, seed, part, *, quick):
         for name in OF_THE_PAPER:
             note(name, sizes, lambda size, name=name: random_features(
                 first, SERIES_OF[name], size, panel, seed), N_TERMS)  # fmt: skip
+    if part == "half_beta":  # whether a series is ahead because its distances are smaller
+        for name in OF_THE_PAPER:
+            note(name, sizes[:1], lambda size, name=name: random_features(
+                first, SERIES_OF[name], size, panel, seed, 0.5), N_TERMS, HALF)  # fmt: skip
     if part == "nystroem":
         note("Nyström", sizes,
              lambda size: nystroem_features(first, first_rows(learner, size)), N_TERMS)  # fmt: skip

@@ -1,5 +1,7 @@
 """The page's Tables 1 and 2, and what follows from them, from the accuracies of all cells."""
 
+from itertools import combinations
+
 from paired import Difference, mean_of, n_tests, signed, significant, table
 from tables import (
     LEARNERS,
@@ -7,6 +9,7 @@ from tables import (
     N_ROWS,
     N_TRAIN,
     OF_BETA,
+    OF_TERMS,
     SERIES,
     SETS,
     SIZES,
@@ -73,17 +76,18 @@ def _to_direct(accuracies):
     }
 
 
-def orderings(accuracies):
-    """Return the differences that the paper's ordering is about."""
-    found = _of_series(accuracies)
+def orderings(accuracies, *words):
+    """Return Direct less other series, which the paper's ordering is about: "one / another"."""
+    others = _names(words)
+    found = _of_series(accuracies, others)
     names = [f"{learner}, {data}" for learner in LEARNERS for data in SETS]
     columns = list(dict.fromkeys(key[1:] for key in found))
-    return table_with_tests("data", found, names, columns) + "\n\n" + _pooled(accuracies)
+    return table_with_tests("data", found, names, columns) + "\n\n" + _pooled(accuracies, others)
 
 
-def counts(accuracies):
-    """Return in words how often Direct is better than VZ and Chebyshev, and by a test."""
-    found = _of_series(accuracies)
+def counts(accuracies, *words):
+    """Return in words how often Direct is better than other series, and by a test."""
+    found = _of_series(accuracies, _names(words))
     means = [one.values.mean() for one in found.values() if one.is_tested]
     sure = [found[key].values.mean() for key in significant(found)]
     return (
@@ -93,9 +97,13 @@ def counts(accuracies):
     )
 
 
-def _of_series(accuracies):
-    """Return Direct less VZ and Chebyshev, by learner and descriptor, and by size."""
-    columns = [(f"Direct − {other}", size) for other in ("VZ", "Chebyshev") for size in SIZES]
+def _names(words):
+    return [name.strip() for name in " ".join(words).split("/")]
+
+
+def _of_series(accuracies, others):
+    """Return Direct less other series, by learner and descriptor, and by size."""
+    columns = [(f"Direct − {other}", size) for other in others for size in SIZES]
     found = {}
     for learner in LEARNERS:
         for label, size in columns:
@@ -106,11 +114,11 @@ def _of_series(accuracies):
     return found
 
 
-def _pooled(accuracies):
+def _pooled(accuracies, others):
     """Return a line for each comparison: the mean over sets and sizes, by seed."""
     lines = []
     for learner in LEARNERS:
-        for pair in (("Direct", "VZ"), ("Direct", "Chebyshev"), ("VZ", "Chebyshev")):
+        for pair in combinations(("Direct", *others), 2):
             sides = (
                 mean_of([accuracies.of(data, name, size, learner=learner)
                          for data in SETS for size in SIZES])
@@ -190,17 +198,17 @@ def few_terms(accuracies):
 
 def _of_terms(accuracies):
     """Return differences between few terms and five, by descriptor and over all of them."""
-    size, names = SIZES[-1], (*SERIES, "Direct, refined k")
+    size = SIZES[-1]
     found = {
         (data, name, number): Difference(
             accuracies.of(data, name, size, terms=number),
             accuracies.of(data, name, size, terms=5),
         )
         for data in SETS
-        for name in names
+        for name in OF_TERMS
         for number in range(1, 5)
     }
-    for name in names:  # over all sets
+    for name in OF_TERMS:  # over all sets
         for number in range(1, 5):
             parts = [found[data, name, number] for data in SETS]
             found["all", name, number] = Difference.joined(parts)
@@ -210,12 +218,11 @@ def _of_terms(accuracies):
 def terms(accuracies):
     """Return differences between few terms and five, and between five and the exact kernel."""
     size, rows = SIZES[-1], []
-    names = (*SERIES, "Direct, refined k")
     differences = _of_terms(accuracies)
     pooled = {key: one for key, one in differences.items() if key[0] == "all"}
     bold = significant(pooled)
     for data in (*SETS, "all"):
-        for name in names:
+        for name in OF_TERMS:
             keys = [(data, name, number) for number in range(1, 5)]
             own = [differences[key] for key in keys]
             if any(one.values.size for one in own):
