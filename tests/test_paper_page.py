@@ -159,6 +159,25 @@ def test_figure_1_and_the_claims_are_read_from_their_files(paper, tmp_path):
             page.page(f"{{{{ claim e words {ambiguous} }}}}", accuracies)
 
 
+def test_distances_of_the_series_are_read_from_their_file(paper, tmp_path):
+    page, paired, curves = paper("page"), paper("paired"), paper("curves")
+    curves.write_lines(
+        tmp_path / "series_distances.csv",
+        ["data", "series", "factor", "rest"],
+        [["words", "VZ", 0.98, 0.0021], ["words", "Chebyshev, not scaled", 0.6, 0.0449],
+         ["gradients", "VZ", 0.95, 0.012], ["gradients", "Chebyshev, not scaled", 0.8, 0.01]],
+    )  # fmt: skip
+    accuracies = paired.Accuracies(tmp_path)
+    assert page.page("{{ series_distances }}", accuracies).splitlines() == [
+        "| data | VZ | Chebyshev, not scaled |",
+        "| --- | ---: | ---: |",
+        "| words | 0.980, 0.21 % | 0.600, 4.5 % |",
+        "| gradients | 0.950, 1.2 % | 0.800, 1 % |",
+    ]
+    text = "{{ distance_range factor VZ }}, {{ distance_range rest VZ / Chebyshev, not scaled }}"
+    assert page.page(text, accuracies) == "0.95 to 0.98, 0.2 to 4 %"
+
+
 def test_a_stream_is_compared_with_direct_and_with_itself_calibrated(paper, tmp_path):
     page, paired = paper("page"), paper("paired")
     data = "pairs of fashion_bow"
@@ -172,7 +191,9 @@ def test_a_stream_is_compared_with_direct_and_with_itself_calibrated(paper, tmp_
              ("Direct", "3000", "calibrated ridge", [0.55, 0.57, 0.58]),
              ("PCA-VZ", "3000", "ridge", [0.63]),
              ("PCA-VZ", "5000", "ridge", [0.64]),
-         )},
+         )}
+        | {(data, method, "3000", "5", "auto / 2", "ridge"): accuracies
+           for method, accuracies in (("Direct", [0.62, 0.64, 0.67]), ("VZ", [0.63, 0.65, 0.67]))},
     )  # fmt: skip
     accuracies = paired.Accuracies(tmp_path)
     lines = page.page("{{ stream_differences pairs }}", accuracies).splitlines()
@@ -183,9 +204,15 @@ def test_a_stream_is_compared_with_direct_and_with_itself_calibrated(paper, tmp_
     assert found["Direct"][0] == ""
     assert found["Direct"][3] == "**−5.33 ± 0.33** (3)"
     assert page.page("{{ stream_less pairs Nyström }}", accuracies) == "+2.33"
-    # Two cells of two seconds in part "series", one in "nystroem", for each seed.
+    lines = page.page("{{ half_betas pairs }}", accuracies).splitlines()
+    assert lines[0].split(" | ")[1:] == [
+        "half of beta − beta", "− Direct, beta", "− Direct, half of beta |",
+    ]  # fmt: skip
+    assert lines[2] == "| VZ |  |  | +0.67 ± 0.33 (3) |"
+    assert lines[3] == "| Direct | **+2.33 ± 0.33** (3) |  |  |"
+    # Cells of two seconds: two in "series", two in "half_beta", one in "nystroem", for each seed.
     # One of "pca", another of "pca_larger".
-    assert page.page("{{ hours 3600 table_4_streamed }}", accuracies) == "10"
+    assert page.page("{{ hours 3600 table_4_streamed }}", accuracies) == "14"
     assert page.page("{{ hours 3600 table_1_bow }}", accuracies) == "0"
     seconds = page.page("{{ seconds }}", accuracies)
     for part in ("nystroem | 3", "pca | 1", "pca_larger | 1"):
@@ -223,7 +250,7 @@ def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
          for method in (name, f"{name}, 3D features")
          for size in ("3000", "7000")
          for terms in ("1", "5")
-         for beta in ("auto", "1.5")
+         for beta in ("auto", "1.5", "auto / 2")
          for learner in ("ridge", "svm", "calibrated ridge")},
     )  # fmt: skip
     words = {
@@ -231,6 +258,7 @@ def test_every_part_of_the_page_can_be_made_of_few_cells(paper, tmp_path):
         "orderings": "VZ / Chebyshev",
         "streams": "pairs",
         "stream_differences": "pairs",
+        "half_betas": "pairs",
     }
     modules = map(paper, ("tables_1_2", "tables_3_4", "running_time"))
     names = [function.__name__ for module in modules for function in module.TABLES]

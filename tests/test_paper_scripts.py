@@ -223,6 +223,28 @@ def test_exact_distances_by_the_series_are_chi2_distances(paper):
     np.testing.assert_allclose(one.distances, exact, atol=5e-5)  # as the script states
 
 
+def test_distances_of_a_series_are_a_factor_and_a_rest(paper, monkeypatch, tmp_path):
+    module, random = paper("series_distances"), np.random.default_rng(0)
+    exact = random.uniform(1.0, 2.0, 1000)
+    factor, rest = module.factor_and_rest(0.9 * exact, exact)
+    assert factor == pytest.approx(0.9)
+    assert rest < 1e-12  # some roundings of distances near one
+    error = random.normal(scale=0.1, size=1000)
+    error -= error.mean()
+    factor, rest = module.factor_and_rest(0.9 * (exact + error), exact)
+    assert factor == pytest.approx(0.9)
+    assert rest == pytest.approx(error.std() / exact.mean())
+    monkeypatch.setattr(sys, "argv", ["series_distances", "--quick", "--out", str(tmp_path)])
+    module.main()
+    with (tmp_path / "series_distances.csv").open() as file:
+        lines = {(line["data"], line["series"]): line for line in csv.DictReader(file)}
+    for data in ("digits, ink", "digits, edges", "pairs of digits, ink"):
+        unscaled, direct = lines[data, "Chebyshev, not scaled"], lines[data, "Direct, refined k"]
+        assert float(unscaled["factor"]) < 0.9
+        assert float(direct["factor"]) == pytest.approx(1.0, abs=0.01)
+        assert float(direct["rest"]) < 0.1 * float(unscaled["rest"])
+
+
 def test_one_pass_of_a_stream_is_ridge_on_all_its_rows(paper):
     module, random = paper("one_pass"), np.random.default_rng(0)
     features = random.normal(3.0, size=(90, 6)).astype(np.float32)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ANY = "any"  # the number of features of a method that has none
+HALF = "auto / 2"  # half of the usual beta
 
 
 class Cell(NamedTuple):

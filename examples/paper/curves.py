@@ -1,4 +1,4 @@
-"""The page's tables and figures of Figure 1 and of the claims, from their CSV files."""
+"""The page's tables and figures that are not made of cells: each from a CSV file of its own."""
 
 import csv
 
@@ -49,6 +49,37 @@ def limit_costs(accuracies, n_terms):
     return f"{min(costs):.1f} to {max(costs):.1f}"
 
 
+def series_distances(accuracies):
+    """Return the table of distances by each series: their factor, and what is left of the error."""
+    found, data = _distances(accuracies.folder), {}
+    for (name, series), (factor, rest) in found.items():
+        data.setdefault(name, {})[series] = f"{factor:.3f}, {100 * rest:.2g} %"
+    heads = list(dict.fromkeys(series for _, series in found))
+    rows = [[name, *(own[head] for head in heads)] for name, own in data.items()]
+    return table(["data", *heads], rows)
+
+
+def distance_range(accuracies, column, *words):
+    """Return the least and largest "factor" or "rest" of some series: words are "one / another"."""
+    place = ("factor", "rest").index(column)
+    names = [name.strip() for name in " ".join(words).split("/")]
+    found = [
+        numbers[place]
+        for (_, series), numbers in _distances(accuracies.folder).items()
+        if series in names
+    ]
+    low, high = min(found), max(found)
+    return f"{low:.2f} to {high:.2f}" if place == 0 else f"{100 * low:.1g} to {100 * high:.1g} %"
+
+
+def _distances(folder):
+    """Return (data, series) -> factor and the rest of the error."""
+    return {
+        (line["data"], line["series"]): (float(line["factor"]), float(line["rest"]))
+        for line in _lines(folder, "series_distances")
+    }
+
+
 def claims(accuracies):
     """Return the table of the claims: paired differences in points."""
     rows = []
@@ -96,5 +127,5 @@ def _lines(folder, name):
         return list(csv.DictReader(file))
 
 
-TABLES = (error_curves, claims, kernel_errors)
-FIGURES = (error_ratios, limit_costs, claim)
+TABLES = (error_curves, series_distances, claims, kernel_errors)
+FIGURES = (error_ratios, distance_range, limit_costs, claim)

@@ -40,7 +40,7 @@ def name_of(what):
 
 def draw(what, n_train, n_test, seed):
     """Draw rows at random, training and test rows from their own parts of the set."""
-    rows, labels, boundary = _whole(what)
+    rows, labels, boundary = whole(what)
     random = np.random.default_rng(seed)
     train = random.permutation(boundary)[:n_train]
     test = boundary + random.permutation(len(labels) - boundary)[:n_test]
@@ -48,7 +48,8 @@ def draw(what, n_train, n_test, seed):
 
 
 @lru_cache(maxsize=3)
-def _whole(what):
+def whole(what):
+    """Return all rows divided by their sums, labels and the number of training rows."""
     name, column = SETS[what]
     if (FOLDER / f"{name}.npz").exists():
         return load(name, descriptor=column)

@@ -1,6 +1,7 @@
 """How long the parts of the scripts take, from the seconds of all cells."""
 
 import numpy as np
+from cells import HALF
 from paired import table
 from tables import OF_TERMS, SIZES
 
@@ -43,6 +44,7 @@ def _part(line):
     method, streamed = line["method"], line["table"].startswith("table_4")
     for part, belongs in {
         "beta": line["beta"] == "1.5",
+        "half_beta": line["beta"] == HALF,
         "terms": line["terms"] in {"1", "2", "3", "4"},
         "pca_larger": streamed and method.startswith("PCA") and line["size"] != str(SIZES[0]),
         "pca": method.startswith("PCA" if streamed else "PCA-training"),

@@ -2,54 +2,29 @@
 
 python examples/paper/table_4_streamed.py [--quick] [--out FOLDER] [--parts NAME ...] [--sets ...]
 
-Two streams. "pairs": a row is the bag of words of a picture with two garments, the sum of two rows
-of the training set drawn at random; its class is the pair of their labels, one of 55. "thousand":
-the 1000 classes of examples/benchmarks/many_classes.py. (Where the bags of words are not at hand,
-both are made of digits.) Rows pass once in batches; nothing is kept but statistics and the last
-tenth of the rows, which choose the penalty and are learnt last. The calibration, as the paper has
-it, needs scores of rows that were learnt: up to 60000 of them pass again.
+Of the two streams of streams.py, "pairs" and "thousand", rows pass once in batches; nothing is kept
+but statistics and the last tenth of the rows, which choose the penalty and are learnt last. The
+calibration, as the paper has it, needs scores of rows that were learnt: up to 60000 of them pass
+again.
 """
 
 import time
-from functools import partial
 
 import numpy as np
-from cells import ANY, Cell, CellFile
-from draws import _whole, many_classes, name_of
+from cells import ANY, HALF, Cell, CellFile
+from draws import name_of
 from experiment import N_TERMS, NONE, OF_THE_PAPER, SERIES_OF, half_squared
 from methods import fitted_series
-from one_pass import BATCH, WIDER, Learner
+from one_pass import WIDER, Learner
 from results import arguments, draws
 from scipy.linalg import cholesky
 from scipy.linalg.blas import strsm
+from streams import STREAMS, first_rows, stream_of
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.bases import GaussianBasis
 
 FIRST = 2000  # rows that choose nodes and beta
-HALF = "auto / 2"
-
-
-def pairs(n_rows, *, of_test_rows, seed):
-    """Yield batches of rows and labels 0 to 54."""
-    rows, labels, boundary = _whole("bow")
-    first, last = (boundary, len(labels)) if of_test_rows else (0, boundary)
-    random = np.random.default_rng([seed, of_test_rows])
-    number = np.zeros((10, 10), dtype=np.intp)
-    number[np.triu_indices(10)] = np.arange(55)
-    for start in range(0, n_rows, BATCH):
-        left, right = random.integers(first, last, (2, min(BATCH, n_rows - start)))
-        low, high = np.minimum(labels[left], labels[right]), np.maximum(labels[left], labels[right])
-        yield (rows[left] + rows[right]) / 2, number[low, high]
-
-
-def many(n_rows, *, of_test_rows, seed, n_classes):
-    """Yield batches of rows and labels of many classes."""
-    middles = many_classes.centres(n_classes)
-    for batch, start in enumerate(range(0, n_rows, BATCH)):
-        size = min(BATCH, n_rows - start)
-        number = 10**6 * (2 * seed + of_test_rows) + batch
-        yield many_classes.batch_of(middles, size, number)
 
 
 def random_features(first, series_name, n_features, panel, seed, share=1.0):
@@ -96,25 +71,13 @@ def mean_distance(rows):
     return float(half_squared(coordinates, len(rows)).mean())
 
 
-def first_rows(learner, n_rows):
-    """Return the first rows of a stream."""
-    found = []
-    for rows, _ in learner.stream(n_rows, of_test_rows=False, seed=learner.seed):
-        found.append(rows)
-    return np.concatenate(found)
-
-
-SETS = ("pairs", "thousand")
 PARTS = ("linear", "series", "nystroem", "subspace", "half_beta", "pca", "pca_larger")
 
 
 def run(cells, what, seed, part, *, quick):
     """Run one part on one stream, cells that are not in the file yet."""
     n_rows, panel = (3000 if what == "pairs" else 6000, 40) if quick else (60_000, 1000)
-    stream, n_classes = pairs, 55
-    if what == "thousand":
-        n_classes = 50 if quick else 1000
-        stream = partial(many, n_classes=n_classes)
+    stream, n_classes = stream_of(what, quick=quick)
     learner = Learner(stream, n_rows, n_classes, seed)
     sizes = tuple(panel * n for n in (3, 5, 7))
     data = f"{what} of {name_of('bow')}"
@@ -136,7 +99,7 @@ def run(cells, what, seed, part, *, quick):
                     cells.add(cell(size, kind), accuracy, penalty, time.perf_counter() - began)
                 began = time.perf_counter()
 
-    first = first_rows(learner, min(FIRST, n_rows // 4))
+    first = first_rows(stream, min(FIRST, n_rows // 4), seed)
     width = first.shape[1]
     if part == "linear":
         single = np.float32
@@ -152,8 +115,8 @@ def run(cells, what, seed, part, *, quick):
             note(name, sizes[:1], lambda size, name=name: random_features(
                 first, SERIES_OF[name], size, panel, seed, 0.5), N_TERMS, HALF)  # fmt: skip
     if part == "nystroem":
-        note("Nyström", sizes,
-             lambda size: nystroem_features(first, first_rows(learner, size)), N_TERMS)  # fmt: skip
+        note("Nyström", sizes, lambda size: nystroem_features(
+            first, first_rows(stream, size, seed)), N_TERMS)  # fmt: skip
     if part == "subspace":
         for size in sizes:
             sampler = ExpChi2Sampler(size, basis="subspace", random_state=seed)
@@ -167,7 +130,7 @@ def run(cells, what, seed, part, *, quick):
 
 
 def main():
-    given = arguments(__doc__, parts=PARTS, sets=SETS)
+    given = arguments(__doc__, parts=PARTS, sets=STREAMS)
     cells = CellFile(given.out / "table_4_streamed.csv")
     seeds = range(given.first_seed, given.seeds or (2 if given.quick else 3))
     for seed, what in draws(seeds, given.sets):

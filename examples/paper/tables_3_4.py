@@ -1,5 +1,6 @@
 """The page's Tables 3 and 4, from the accuracies of all cells."""
 
+from cells import HALF
 from paired import Difference, signed, significant, table
 from tables import LEARNERS, METHODS, SERIES, SIZES, count, mean, table_with_tests, tested
 
@@ -71,6 +72,22 @@ def stream_less(accuracies, what, *words):
     return " to ".join(dict.fromkeys(signed(value) for value in (min(means), max(means))))
 
 
+def half_betas(accuracies, *words):
+    """Return what half of the usual beta adds on one stream, and differences to Direct with it."""
+    data, found = f"{words[0]} of fashion_bow", {}
+
+    def of(name, beta):
+        return accuracies.of(data, name, SIZES[0], beta=beta)
+
+    for name in SERIES:
+        found[name, "half of beta − beta"] = Difference(of(name, HALF), of(name, "auto"))
+        for label, beta in (("− Direct, beta", "auto"), ("− Direct, half of beta", HALF)):
+            direct = {} if name == "Direct" else of("Direct", beta)
+            found[name, label] = Difference(of(name, beta), direct)
+    columns = list(dict.fromkeys(key[1:] for key in found))
+    return table_with_tests("features", found, SERIES, columns)
+
+
 def _of_stream(accuracies, data):
     """Return (method, kind of difference, size) -> difference."""
     cells = {
@@ -90,5 +107,5 @@ def _of_stream(accuracies, data):
     return found
 
 
-TABLES = (descriptors, streams, stream_differences)
+TABLES = (descriptors, streams, stream_differences, half_betas)
 FIGURES = (descriptors_less, stream_less)
