@@ -93,6 +93,12 @@ def test_a_run_says_how_far_it_is_and_what_is_left(results, monkeypatch, capsys)
         "draw 3 of 4: bow, seed 4; 6 min, at this rate 6 left",
         "draw 4 of 4: hog, seed 4; 8 min, at this rate 3 left",
     ]
+    clock = iter([0.0, 0.0, 0.0, 0.0, 180.0])  # two draws that are in the file already
+    assert len(list(results.draws(range(2), ["bow", "hog"]))) == 4
+    assert capsys.readouterr().err.splitlines()[2:] == [
+        "draw 3 of 4: bow, seed 1; 0 min, at this rate 0 left",
+        "draw 4 of 4: hog, seed 1; 3 min, at this rate 2 left",
+    ]
 
 
 class Small:

@@ -19,6 +19,7 @@ def arguments(documentation, parts=(), sets=()):
     parser.add_argument("--out", type=Path, default=Path("paper_results"), help="where to write")
     parser.add_argument("--seeds", type=int, default=None, help="number of seeds")
     if sets:
+        parser.epilog = 'How long parts take: README.md beside this script, "What was left out".'
         parser.add_argument("--first-seed", type=int, default=0, help="the first of the seeds")
         for name, choices in (("parts", parts), ("sets", sets)):
             words = {"nargs": "+", "choices": choices, "default": choices, "metavar": "NAME"}
@@ -42,10 +43,15 @@ def bar(steps, label):
 
 def draws(seeds, sets):
     """Yield a seed and a set at a time; before each, say how far the run is, and what is left."""
-    steps, began = [(seed, what) for seed in seeds for what in sets], time.perf_counter()
+    steps, clock = [(seed, what) for seed in seeds for what in sets], [time.perf_counter()]
     for done, (seed, what) in enumerate(steps):
-        minutes = (time.perf_counter() - began) / 60
-        left = f", at this rate {minutes / done * (len(steps) - done):.0f} left" if done else ""
+        clock.append(time.perf_counter())
+        minutes, left = (clock[-1] - clock[0]) / 60, ""
+        if done:
+            # Of one draw of each set: earlier ones may have been in the file already.
+            recent = clock[-1 - min(done, len(sets)) :]
+            rate = (recent[-1] - recent[0]) / 60 / (len(recent) - 1)
+            left = f", at this rate {rate * (len(steps) - done):.0f} left"
         print(f"draw {done + 1} of {len(steps)}: {what}, seed {seed}; {minutes:.0f} min{left}",
               file=sys.stderr, flush=True)  # fmt: skip
         yield seed, what
