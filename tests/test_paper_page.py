@@ -159,6 +159,22 @@ def test_figure_1_and_the_claims_are_read_from_their_files(paper, tmp_path):
             page.page(f"{{{{ claim e words {ambiguous} }}}}", accuracies)
 
 
+def test_costs_of_few_terms_are_those_of_one_series_or_of_all_that_are_fitted(paper, tmp_path):
+    page, paired, curves = paper("page"), paper("paired"), paper("curves")
+    for name, lost in (("bow", 0.0), ("hog", 0.1)):
+        means = {("Exact exp-chi2", "any"): 0.9, ("VZ", "1"): 0.88 - lost, ("direct", "1"): 0.85,
+                 ("VZ", "3"): 0.9, ("Chebyshev, not scaled", "1"): 0.5 + lost}  # fmt: skip
+        curves.write_lines(
+            tmp_path / f"figure_2_{name}_limit.csv",
+            ["method", "size", "seed", "accuracy"],
+            [[*key, seed, mean + error] for key, mean in means.items()
+             for seed, error in enumerate((0.01, -0.01))],
+        )  # fmt: skip
+    accuracies = paired.Accuracies(tmp_path)
+    text = "{{ limit_costs 1 }}; {{ limit_costs 1 Chebyshev, not scaled }}; {{ limit_costs 3 VZ }}"
+    assert page.page(text, accuracies) == "2.0 to 12.0; 30.0 to 40.0; 0.0 to 0.0"
+
+
 def test_distances_of_the_series_are_read_from_their_file(paper, tmp_path):
     page, paired, curves = paper("page"), paper("paired"), paper("curves")
     curves.write_lines(

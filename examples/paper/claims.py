@@ -16,6 +16,7 @@ import numpy as np
 from draws import draw, name_of
 from figure_2_accuracy import EXACT, run_both
 from methods import (
+    UNSCALED,
     fitted_series,
     kernel_ridge_accuracy,
     principal,
@@ -42,7 +43,8 @@ def of_the_series(given):
     for what, (limit, plain) in found.items():
         exact, greedy = limit.of(EXACT, ANY), "direct, greedy"
         for name, n in ((greedy, 2), (greedy, 3), ("direct, refined", 2), ("Chebyshev", 2),
-                        ("Chebyshev", 3), ("VZ", 1), ("VZ", 3)):  # fmt: skip
+                        ("Chebyshev", 3), ("VZ", 1), ("VZ", 3),
+                        *((UNSCALED, n) for n in (2, 3, 5))):  # fmt: skip
             lines.append(("a", what, f"{name}, {n} terms − exact", limit.of(name, n) - exact))
         for n in (1, 2, 3):
             for results, where in ((limit, "kernel ridge"), (plain, "features")):

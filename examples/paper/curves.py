@@ -2,6 +2,7 @@
 
 import csv
 
+from methods import UNSCALED
 from paired import signed, table
 
 
@@ -35,9 +36,12 @@ def _curves(folder):
     return curves
 
 
-def limit_costs(accuracies, n_terms):
-    """Return what a number of terms costs against the exact kernel, over series and sets."""
-    costs = []
+def limit_costs(accuracies, n_terms, *words):
+    """Return what a number of terms costs against the exact kernel, over the sets.
+
+    Words name a series; without them it is over all series that are fitted to the data.
+    """
+    series, costs = " ".join(words), []
     for name in ("figure_2_bow_limit", "figure_2_hog_limit"):
         means = {}
         for line in _lines(accuracies.folder, name):
@@ -45,7 +49,11 @@ def limit_costs(accuracies, n_terms):
             found.append(100 * float(line["accuracy"]))
         means = {key: sum(found) / len(found) for key, found in means.items()}
         exact = means["Exact exp-chi2", "any"]
-        costs += [exact - mean for (_, size), mean in means.items() if size == n_terms]
+        costs += [
+            exact - mean
+            for (method, size), mean in means.items()
+            if size == n_terms and (method == series if series else method != UNSCALED)
+        ]
     return f"{min(costs):.1f} to {max(costs):.1f}"
 
 

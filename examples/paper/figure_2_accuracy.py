@@ -11,6 +11,7 @@ leave-one-out, is that of all kernels on the left. Bars: standard errors of diff
 import numpy as np
 from draws import draw, name_of
 from methods import (
+    UNSCALED,
     fitted_series,
     kernel_ridge_accuracy,
     left_out_penalty,
@@ -52,7 +53,7 @@ def run(what, most_terms, n_train, n_test, n_features, n_seeds):
         accuracy = kernel_ridge_accuracy(*exact, rows, penalty)
         for results in (limit, plain):
             results.add(EXACT, ANY, accuracy)
-        for name in SERIES:
+        for name in (*SERIES, UNSCALED):
             for n_terms in sizes[:: 2 if name == "VZ" else 1]:
                 series = fitted_series(name, rows.train, n_terms)
                 seen, across = series_distances(series, rows)
@@ -87,7 +88,8 @@ def picture(found, path):
     figure, axes = plt.subplots(1, 4, figsize=(14, 3.6), layout="constrained")
     panels = [results for pair in found.values() for results in pair]
     for ax, results in zip(axes, panels, strict=True):
-        for name, (colour, marker) in STYLES.items():
+        for name in (*SERIES, UNSCALED):
+            colour, marker = STYLES["Chebyshev" if name == UNSCALED else name]
             known = [n for n in results.sizes if (name, n) in results.cells]
             scores = np.array([results.of(name, n) for n in known]) * 100
             # The spread of differences to the exact kernel: rows are drawn anew for each seed.
@@ -95,7 +97,7 @@ def picture(found, path):
             error = spread / np.sqrt(scores.shape[1])
             ax.errorbar(
                 known, scores.mean(axis=1), error, color=colour, marker=marker, ms=5, lw=1.4,
-                label=name,
+                label=name, **({"ls": ":", "mfc": "white"} if name == UNSCALED else {}),
             )  # fmt: skip
         ax.axhline(100 * results.of(EXACT, ANY).mean(), color="black", lw=1, ls=":", label="exact")
         ax.set_xlabel("number of terms")
