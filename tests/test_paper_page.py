@@ -83,9 +83,37 @@ def test_a_small_table_has_means_and_paired_differences(paper, tmp_path):
     # Direct is the worse of the one pair that can be tested.
     text = page.page("{{ counts VZ / Chebyshev }}", accuracies)
     assert "of 1 comparisons the mean favours Direct in 0" in text
+    text = page.page("{{ ordering ridge fashion_bow / 3000 / VZ }}", accuracies)
+    assert text == "−1.25 ± 0.25"
     lines = page.page("{{ orderings Chebyshev, not scaled / VZ }}", accuracies).splitlines()
     assert lines[0].startswith("| data | Direct − Chebyshev, not scaled, 3000 | ")
     assert lines[2] == "| ridge, fashion_bow |  |  |  | **−1.25 ± 0.25** (4) |  |  |"
+
+
+def test_series_are_compared_over_descriptors_sizes_and_terms(paper, tmp_path):
+    page, paired, tables = paper("page"), paper("paired"), paper("tables")
+    direct = np.array([0.8, 0.82, 0.84])
+    write(
+        tmp_path,
+        "table_1_bow",
+        {(data, method, str(size), terms, "auto", "svm"): accuracies + 0.1 * place
+         for place, data in enumerate(tables.SETS)
+         for size in tables.SIZES
+         for method, terms, accuracies in (
+             ("Direct", "5", direct), ("VZ", "5", direct - [0.01, 0.01, 0.04 + 0.03 * place]),
+         )}
+        | {(data, "Chebyshev, not scaled", "7000", terms, "auto", "ridge"): accuracies
+           for data in tables.SETS[:2]
+           for terms, accuracies in (("1", direct[:2] - 0.2), ("3", direct - 0.1), ("5", direct))},
+    )  # fmt: skip
+    accuracies = paired.Accuracies(tmp_path)
+    # Over the sets the third draw differs by 4 + 3 * 1.5 points: the mean of 1, 1 and 8.5.
+    text = page.page("{{ over_all svm VZ }}", accuracies)
+    assert text == "+3.50 ± 2.50"
+    pooled = page.page("{{ orderings VZ }}", accuracies).splitlines()[-1]
+    assert pooled == "* svm, Direct − VZ: +3.50 ± 2.50 points, p = 0.296 (3 seeds)"
+    assert page.page("{{ term_cost 1 Chebyshev, not scaled }}", accuracies) == "−20.00 ± 0.00"
+    assert page.page("{{ term_cost 3 Chebyshev, not scaled }}", accuracies) == "−10.00 ± 0.00"
 
 
 def test_differences_are_paired_and_holm_counts_the_tests(paper):

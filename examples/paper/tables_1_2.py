@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from methods import UNSCALED
 from paired import Difference, mean_of, n_tests, signed, significant, table
 from tables import (
     LEARNERS,
@@ -119,22 +120,40 @@ def _pooled(accuracies, others):
     lines = []
     for learner in LEARNERS:
         for pair in combinations(("Direct", *others), 2):
-            sides = (
-                mean_of([accuracies.of(data, name, size, learner=learner)
-                         for data in SETS for size in SIZES])
-                for name in pair
-            )  # fmt: skip
-            pooled = Difference(*sides)
+            pooled = _mean_over_all(accuracies, learner, pair)
             if pooled.is_tested:
+                p = pooled.p_value
                 lines.append(
                     f"* {learner}, {' − '.join(pair)}: {pooled.text()} points, "
-                    f"p = {pooled.p_value:.2f} ({pooled.values.size} seeds)"
+                    f"p {f'= {p:.3f}' if p >= 0.001 else '< 0.001'} ({pooled.values.size} seeds)"
                 )
     head = (
         "Mean over the four descriptors and the three sizes, one number a seed; "
         f"{len(lines)} tests, p not adjusted:"
     )
     return "\n".join([head, "", *lines]) if lines else "Too few seeds for a test of the means."
+
+
+def ordering(accuracies, learner, *words):
+    """Return Direct less another series in one cell: words are "descriptor / size / series"."""
+    data, size, other = _names(words)
+    cell = f"{learner}, {data}", f"Direct − {other}", int(size)
+    return _of_series(accuracies, [other])[cell].text()
+
+
+def over_all(accuracies, learner, *words):
+    """Return Direct less another series, the mean over descriptors and sizes."""
+    return _mean_over_all(accuracies, learner, ("Direct", " ".join(words))).text()
+
+
+def _mean_over_all(accuracies, learner, pair):
+    """Return the difference of two methods, a mean over sets and sizes for each seed."""
+    sides = (
+        mean_of([accuracies.of(data, name, size, learner=learner)
+                 for data in SETS for size in SIZES])
+        for name in pair
+    )  # fmt: skip
+    return Difference(*sides)
 
 
 def components(accuracies):
@@ -182,10 +201,17 @@ def seeds(accuracies, size, *words):
 
 
 def few_terms(accuracies):
-    """Return in words what fewer terms than five cost, from two on, over all descriptors."""
+    """Return in words what fewer terms than five cost, from two on, over all descriptors.
+
+    The range is that of the series that are fitted to the data.
+    """
     found = _of_terms(accuracies)
     pooled = {key: one for key, one in found.items() if key[0] == "all" and one.values.size}
-    several = [one.values.mean() for key, one in pooled.items() if key[2] >= 2]
+    several = [
+        one.values.mean()
+        for (_, name, number), one in pooled.items()
+        if name != UNSCALED and number >= 2
+    ]
     low, high = signed(min(several)), signed(max(several))
     sure = "; ".join(sorted(f"{name} with {n}" for _, name, n in significant(pooled)))
     draws = count(*(one.values.tolist() for one in pooled.values()))
@@ -194,6 +220,11 @@ def few_terms(accuracies):
         f"points; of {n_tests(pooled)} tests, those of one term among them, a difference is found "
         f"by {sure or 'none'}"
     )
+
+
+def term_cost(accuracies, number, *words):
+    """Return a number of terms less five of a series, over all descriptors."""
+    return _of_terms(accuracies)["all", " ".join(words), int(number)].text()
 
 
 def _of_terms(accuracies):
@@ -275,4 +306,4 @@ def beta_costs(accuracies):
 
 
 TABLES = (one_set, differences, orderings, components, terms, betas, beta_costs)
-FIGURES = (less, counts, gain, seeds, few_terms)
+FIGURES = (less, counts, ordering, over_all, gain, seeds, few_terms, term_cost)
