@@ -6,6 +6,7 @@ import numpy as np
 from cells import CellFile
 from experiment import N_TERMS, NONE, OF_THE_PAPER, SERIES_OF, Experiment, Sizes
 from gram import PanelSum, gram_of, held_out_errors, one_hot, principal
+from methods import UNSCALED
 from results import arguments, draws
 from scipy.special import erfc
 from sklearn.kernel_approximation import SkewedChi2Sampler
@@ -25,7 +26,7 @@ def run_parts(one, parts):
         skewed(one)
     if "beta" in parts:
         exact(one, beta="1.5")
-        random_features(one, {"series"}, beta="1.5", names=OF_THE_PAPER)
+        random_features(one, {"series"}, beta="1.5", names=(*OF_THE_PAPER, UNSCALED))
     if "terms" in parts:
         fewer_terms(one)
     if "dof" in parts:

@@ -9,7 +9,7 @@ SIZES = (3000, 5000, 7000)
 N_TRAIN, N_ROWS = 5000, 7000  # N_ROWS with the test rows
 LEARNERS = ("ridge", "svm")
 SERIES = ("Chebyshev", "VZ", "Direct")
-OF_BETA = (*SERIES, "Nyström", "Exact exp-chi2")  # also run with the paper's beta
+OF_BETA = (*SERIES, UNSCALED, "Nyström", "Exact exp-chi2")  # also run with the paper's beta
 OF_TERMS = (*SERIES, UNSCALED, "Direct, refined k")  # also run with fewer terms
 METHODS = (
     "Linear",

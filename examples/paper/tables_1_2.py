@@ -142,14 +142,15 @@ def ordering(accuracies, learner, *words):
 
 
 def over_all(accuracies, learner, *words):
-    """Return Direct less another series, the mean over descriptors and sizes."""
-    return _mean_over_all(accuracies, learner, ("Direct", " ".join(words))).text()
+    """Return Direct less another series over descriptors and sizes: "series" or "series / beta"."""
+    other, *beta = _names(words)
+    return _mean_over_all(accuracies, learner, ("Direct", other), *beta).text()
 
 
-def _mean_over_all(accuracies, learner, pair):
+def _mean_over_all(accuracies, learner, pair, beta="auto"):
     """Return the difference of two methods, a mean over sets and sizes for each seed."""
     sides = (
-        mean_of([accuracies.of(data, name, size, learner=learner)
+        mean_of([accuracies.of(data, name, size, beta=beta, learner=learner)
                  for data in SETS for size in SIZES])
         for name in pair
     )  # fmt: skip
@@ -291,12 +292,11 @@ def beta_costs(accuracies):
     for learner in LEARNERS:
         for data in SETS:
             for head, names in groups.items():
-                sizes = SIZES if names == SERIES else SIZES[:1]
                 pairs = [
                     [accuracies.of(data, name, size, beta=one, learner=learner)
                      for one in ("1.5", "auto")]
                     for name in names
-                    for size in sizes
+                    for size in SIZES
                 ]  # fmt: skip
                 pairs = [pair for pair in pairs if all(pair)]
                 sides = map(mean_of, zip(*pairs, strict=True)) if pairs else ({}, {})
