@@ -180,8 +180,8 @@ def _sparse_distance(left: sparse.csr_array, right: sparse.csr_array) -> NDArray
             _as_dense(right, right_position, columns.size),
         )
     # The distance is homogeneous; in another unit no sum of huge values overflows.
-    huge = max(left.data.max(initial=0.0), right.data.max(initial=0.0)) > _HUGE
-    unit = _HUGE if huge else 1.0
+    largest = max(float(one.data.max(initial=0.0)) for one in (left, right))
+    unit = _HUGE if largest > _HUGE else 1.0
     left_halves = left.data.astype(np.float64) / (2.0 * unit)
     right_halves = right.data.astype(np.float64) / (2.0 * unit)
     row_of_entry = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))

@@ -132,6 +132,16 @@ def test_bad_arguments_are_refused(arguments, message):
         exp_chi2_kernel(np.ones((2, 2)), **arguments)
 
 
+def test_sparse_rows_in_single_precision_are_compared_without_a_warning():
+    """A limit beyond the range of float32 was compared with float32, which warns."""
+    rows = sparse.random_array((40, 200), density=0.02, rng=np.random.default_rng(0))
+    single = sparse.csr_array(rows, dtype=np.float32)
+    assert single.nnz > 0
+    exact = chi2_distance(single.toarray().astype(np.float64))
+    rounding = 8 * EPS * single.shape[1] * single.sum(axis=1).max()  # as above
+    assert_allclose(chi2_distance(single), exact, rtol=1e-13, atol=rounding)
+
+
 def test_a_bad_value_in_sparse_rows_is_located():
     rows = sparse.csr_array(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, -3.0]]))
     with pytest.raises(ValueError, match=r"got -3.0 at row 2, column 1"):

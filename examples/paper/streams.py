@@ -6,7 +6,7 @@ classes of examples/benchmarks/many_classes.py. (Where the bags of words are not
 made of digits.)
 """
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from draws import many_classes, whole
@@ -44,8 +44,14 @@ def pairs(n_rows, *, of_test_rows, seed):
 
 def many(n_rows, *, of_test_rows, seed, n_classes):
     """Yield batches of rows and labels of many classes."""
-    middles = many_classes.centres(n_classes)
+    middles = _centres(n_classes)
     for batch, start in enumerate(range(0, n_rows, BATCH)):
         size = min(BATCH, n_rows - start)
         number = 10**6 * (2 * seed + of_test_rows) + batch
         yield many_classes.batch_of(middles, size, number)
+
+
+@lru_cache(maxsize=2)
+def _centres(n_classes):
+    """Return the classes' centres; a stream passes several times, and they take seconds."""
+    return many_classes.centres(n_classes)

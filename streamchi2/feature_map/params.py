@@ -154,7 +154,7 @@ class BlockParams(SavedValue):
     def refuse_too_large(self, values: Floats, where: Callable[[int], str], *, name: str) -> None:
         """Refuse validated values above the largest; ``where`` says which is the one at a place."""
         largest = self.largest_value
-        if largest == np.inf or values.max(initial=0.0) <= largest:
+        if largest == np.inf or float(values.max(initial=0.0)) <= largest:
             return
         first = int(np.argmax(values > largest))
         wider = " or dtype='float64'" if self.dtype == "float32" else ""

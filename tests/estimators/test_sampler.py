@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from strategies import BAD_ROWS
 
 from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
+from streamchi2.bases import BASES
 from streamchi2.errors import StateMismatchError
 
 
@@ -204,6 +205,18 @@ def test_the_scale_of_the_data_does_not_matter(scale):
     sampler = fed(scale * rows, n_components=512)
     # A deviation of 1/sqrt(512), and a third of it for the series.
     assert sampler.kernel_error().rms < 4 / 3 / np.sqrt(512)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("basis", BASES)
+def test_rows_in_single_precision_are_read_as_their_values(basis, make):
+    """Warnings are errors here: limits beyond float32 were compared with float32 values."""
+    single = stream(100).astype(np.float32)
+    features = []
+    for rows in (make(single), make(single.astype(np.float64))):
+        sampler = ExpChi2Sampler(64, basis=basis, random_state=0).partial_fit(rows)
+        features.append(sampler.transform(rows))
+    assert_array_equal(*features)
 
 
 def test_a_million_columns_are_folded():
