@@ -118,6 +118,18 @@ def test_series_are_compared_over_descriptors_sizes_and_terms(paper, tmp_path):
     pooled = page.page("{{ orderings VZ }}", accuracies).splitlines()[-1]
     assert pooled == "* svm, Direct − VZ: +3.50 ± 2.50 points, p = 0.296 (3 seeds)"
     assert page.page("{{ term_cost 1 Chebyshev, not scaled }}", accuracies) == "−20.00 ± 0.00"
+    several = {(data, "VZ", "7000", terms, "auto", "ridge"): values
+               for data in tables.SETS
+               for terms, values in (("1", [0.5, 0.51, 0.52]), ("3", [0.6, 0.59, 0.6]),
+                                     ("5", [0.6, 0.6, 0.6]))}  # fmt: skip
+    write(tmp_path, "table_2_hog", several)
+    text = page.page("{{ few_terms }}", paired.Accuracies(tmp_path))
+    # With three terms the differences are 0, -1 and 0: t is -2 with 8 degrees of freedom, p = .08.
+    assert (
+        "from 2 terms on the mean over 4–12 draws differs from that with 5 by −0.33 to −0.33"
+        in text
+    )
+    assert text.endswith("points; of 2 tests a difference is found with 1 by VZ")
     assert page.page("{{ term_cost 3 Chebyshev, not scaled }}", accuracies) == "−10.00 ± 0.00"
 
 

@@ -214,12 +214,17 @@ def few_terms(accuracies):
         if name != UNSCALED and number >= 2
     ]
     low, high = signed(min(several)), signed(max(several))
-    sure = "; ".join(sorted(f"{name} with {n}" for _, name, n in significant(pooled)))
+    sure = {}
+    for _, name, number in sorted(significant(pooled)):
+        sure.setdefault(number, []).append(name)
+    where = [
+        f"with {number} by {'all' if len(names) == len(OF_TERMS) else ' and '.join(names)}"
+        for number, names in sorted(sure.items())
+    ]
     draws = count(*(one.values.tolist() for one in pooled.values()))
     return (
         f"from 2 terms on the mean over {draws} draws differs from that with 5 by {low} to {high} "
-        f"points; of {n_tests(pooled)} tests, those of one term among them, a difference is found "
-        f"by {sure or 'none'}"
+        f"points; of {n_tests(pooled)} tests a difference is found {'; '.join(where) or 'nowhere'}"
     )
 
 
