@@ -3,7 +3,7 @@
 import csv
 
 from methods import UNSCALED
-from paired import signed, table
+from paired import names_in, signed, table
 
 
 def error_curves(accuracies):
@@ -20,7 +20,7 @@ def error_curves(accuracies):
 def error_ratios(accuracies, *words):
     """Return the least and the largest ratio over the numbers of terms: data, series / series."""
     curves = _curves(accuracies.folder)
-    data, *pair = (word.strip() for word in " ".join(words).split("/"))
+    data, *pair = names_in(words)
     above, below = (curves[data, name] for name in pair)
     ratios = [above[n] / below[n] for n in above.keys() & below.keys()]
     low, high = (f"{float(f'{ratio:.2g}'):g}" for ratio in (min(ratios), max(ratios)))
@@ -70,7 +70,7 @@ def series_distances(accuracies):
 def distance_range(accuracies, column, *words):
     """Return the least and largest "factor" or "rest" of some series: words are "one / another"."""
     place = ("factor", "rest").index(column)
-    names = [name.strip() for name in " ".join(words).split("/")]
+    names = names_in(words)
     found = [
         numbers[place]
         for (_, series), numbers in _distances(accuracies.folder).items()

@@ -121,6 +121,11 @@ def mean_of(parts):
     return {seed: float(np.mean([part[seed] for part in parts])) for seed in common}
 
 
+def names_in(words):
+    """Return the names in words of page.md, which are parted by " / "."""
+    return [name.strip() for name in " ".join(words).split("/")]
+
+
 def signed(points):
     """Return a difference in points with its sign."""
     return f"{points:+.2f}".replace("-", "−")

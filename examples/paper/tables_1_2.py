@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from methods import UNSCALED
-from paired import Difference, mean_of, n_tests, signed, significant, table
+from paired import Difference, mean_of, n_tests, names_in, signed, significant, table
 from tables import (
     LEARNERS,
     METHODS,
@@ -79,7 +79,7 @@ def _to_direct(accuracies):
 
 def orderings(accuracies, *words):
     """Return Direct less other series, which the paper's ordering is about: "one / another"."""
-    others = _names(words)
+    others = names_in(words)
     found = _of_series(accuracies, others)
     names = [f"{learner}, {data}" for learner in LEARNERS for data in SETS]
     columns = list(dict.fromkeys(key[1:] for key in found))
@@ -88,7 +88,7 @@ def orderings(accuracies, *words):
 
 def counts(accuracies, *words):
     """Return in words how often Direct is better than other series, and by a test."""
-    found = _of_series(accuracies, _names(words))
+    found = _of_series(accuracies, names_in(words))
     means = [one.values.mean() for one in found.values() if one.is_tested]
     sure = [found[key].values.mean() for key in significant(found)]
     return (
@@ -96,10 +96,6 @@ def counts(accuracies, *words):
         f"with Holm's adjustment {sum(m > 0 for m in sure)} of them are in its favour "
         f"and {sum(m < 0 for m in sure)} against it"
     )
-
-
-def _names(words):
-    return [name.strip() for name in " ".join(words).split("/")]
 
 
 def _of_series(accuracies, others):
@@ -136,14 +132,14 @@ def _pooled(accuracies, others):
 
 def ordering(accuracies, learner, *words):
     """Return Direct less another series in one cell: words are "descriptor / size / series"."""
-    data, size, other = _names(words)
+    data, size, other = names_in(words)
     cell = f"{learner}, {data}", f"Direct − {other}", int(size)
     return _of_series(accuracies, [other])[cell].text()
 
 
 def over_all(accuracies, learner, *words):
     """Return Direct less another series over descriptors and sizes: "series" or "series / beta"."""
-    other, *beta = _names(words)
+    other, *beta = names_in(words)
     return _mean_over_all(accuracies, learner, ("Direct", other), *beta).text()
 
 

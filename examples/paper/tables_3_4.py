@@ -1,7 +1,7 @@
 """The page's Tables 3 and 4, from the accuracies of all cells."""
 
 from cells import HALF
-from paired import Difference, signed, significant, table
+from paired import Difference, names_in, signed, significant, table
 from tables import LEARNERS, METHODS, SERIES, SIZES, count, mean, table_with_tests, tested
 
 
@@ -34,8 +34,9 @@ def descriptors(accuracies):
 
 def descriptors_less(accuracies, learner, *words):
     """Return one method less another on three descriptors: words are "one / another"."""
-    pair = (name.strip() for name in " ".join(words).split("/"))
-    sides = (accuracies.of("cifar10_three", name, SIZES[0], learner=learner) for name in pair)
+    sides = (
+        accuracies.of("cifar10_three", name, SIZES[0], learner=learner) for name in names_in(words)
+    )
     return Difference(*sides).text()
 
 
