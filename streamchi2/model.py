@@ -30,13 +30,12 @@ from streamchi2.solvers.calibration import (
     own_shares,
     quantile_shifts,
 )
+from streamchi2.solvers.components import Eigenpairs, principal_components
 from streamchi2.solvers.dual_ridge import DualRidge
-from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.solvers.group_lasso import definite
 from streamchi2.solvers.group_path import entry_alphas
 from streamchi2.solvers.leave_one_out import DualFit, DualRows, DualSolution, GrowingRidge
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.principal import principal_components
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve
 from streamchi2.solvers.through_origin import through_origin
 from streamchi2.state import Array, Kind, Labels, Maybe, Object, SavedValue, require
@@ -137,7 +136,7 @@ def components_of(
     pairs, shares = [], []
     for own, number in zip(owns, numbers, strict=True):
         part = moments.part(own)
-        pairs.append(principal_components(part, number or part.n_features))
+        pairs.append(principal_components(part.scatter(), number or part.n_features))
         total = float(part.upper.trace())
         values = pairs[-1].values
         shares.append(values / total if total > 0 else np.zeros_like(values))

@@ -29,7 +29,7 @@ from streamchi2.reading import Reading
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.threads import n_workers
 from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.solvers.principal import check_n_pca
+from streamchi2.solvers.components import check_n_pca
 from streamchi2.state import Kind, Maybe, Object, Param, Saved, refuse_undeclared, require
 from streamchi2.statistics.feature_statistics import chosen
 from streamchi2.statistics.targets import ClassTargets, NumericTargets

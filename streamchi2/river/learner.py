@@ -35,7 +35,7 @@ from streamchi2.river.row_features import features_of
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.solvers.principal import check_n_pca
+from streamchi2.solvers.components import check_n_pca
 from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.state import (
     Kind,
