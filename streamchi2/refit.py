@@ -36,15 +36,9 @@ class RefitSchedule(Saved):
     A model is solved again whenever rows have grown by six to twelve per cent, by no more than
     1024 rows. Half as many rows between solutions gained no accuracy on digits (.9670 against
     .9672) at 1.2 times the cost.
-
-    Parameters
-    ----------
-    longest : int, default=1024
-        Most rows between two solutions.
     """
 
     STATE: ClassVar[dict[str, Kind]] = {
-        "longest": Int(1, 1024),
         "alpha": Maybe(Float(0.0)),
         "inverse_temperature": Float(0.0),
         "uniform_share": Float(0.0),
@@ -55,8 +49,7 @@ class RefitSchedule(Saved):
         "model": Maybe(Object((FittedModel,))),
     }
 
-    def __init__(self, longest: int = 1024) -> None:
-        self.longest = longest
+    def __init__(self) -> None:
         self.alpha: float | None = None  # that a criterion has chosen
         self.inverse_temperature = USUAL_INVERSE_TEMPERATURE
         self.uniform_share = 0.0
@@ -73,7 +66,7 @@ class RefitSchedule(Saved):
         """
         if self.fitted_at < stream.buffer.position:
             return stream.n_rows
-        growing = Boundaries.growing(self.longest).after(self.fitted_at)
+        growing = Boundaries.growing().after(self.fitted_at)
         return min(stream.next_stop, growing)
 
     def retune_next(self) -> None:

@@ -440,23 +440,6 @@ class Stream(Saved):
         self.buffer, self.gram_cache = buffer, GramMatrix()  # which may have seen those
         self._changed()
 
-    def fade_before(self, position: int, factor: float) -> None:
-        """Let the rows before a position count ``factor`` times as much, and k follow the rest."""
-        pending = self.buffer.pending
-        if pending is not None and pending.start < position:
-            self.learn_block(pending.part(pending.start, position))
-            self.buffer.hold(pending.part(position, pending.stop))
-        self.fade(factor)
-
-    def reestimate(self) -> None:
-        """Estimate k again from everything seen, if it is to adapt and that pays."""
-        self.flush()
-        if self.feature_map is not None:
-            adaptive = self.feature_map.copy()
-            adaptive.reestimate()
-            self.feature_map = adaptive
-            self._changed()
-
     def flush(self) -> Self:
         """Learn the pending rows now, as a block of their own."""
         pending = self.buffer.pending

@@ -160,7 +160,7 @@ ESTIMATORS = {
         WORDS,
     ),
     "river dual classifier": (  # fewer rows than features for a while after the map is planned
-        lambda: river.ExpChi2Classifier(80, drift_detector="adwin", seed=0, basis="orthogonal"),
+        lambda: river.ExpChi2Classifier(80, seed=0, basis="orthogonal"),
         WORDS,
     ),
     "river landmark classifier": (

@@ -32,13 +32,13 @@ def instances():
     return {type(part): part for part in parts_of(examples, [])}
 
 
-# Base classes, and detector events that need a change.
+# Base classes.
 ABSTRACT = {kind for kind in CLASSES if kind.__subclasses__()}
 
 
 def test_the_examples_hold_an_object_of_every_class():
     missing = {kind.__name__ for kind in set(CLASSES) - ABSTRACT - instances().keys()}
-    assert missing == {"DriftEvent", "Transport"} & missing
+    assert missing <= {"Transport"}  # which needs a change
 
 
 def test_the_declared_fields_are_those_that_there_are():

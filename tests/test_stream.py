@@ -500,21 +500,6 @@ def test_sparse_rows_give_what_dense_ones_give(name):
     assert_allclose(moments[0].scatter(), moments[1].scatter(), atol=1e-11)
 
 
-def test_rows_before_a_position_can_be_faded_while_they_are_pending():
-    params = {"dtype": "float64", "adapt": False}
-    faded, lighter = (fed(mapped(**params), [0, 1024], weighted=False) for _ in range(2))
-    fed(faded, [1024, 1490], weighted=False)
-    assert faded.buffer.position < 1450
-    faded.fade_before(1450, 0.5)
-    lighter.fade(0.5)
-    weights = np.where(np.arange(1024, 1490) < 1450, 0.5, 1.0)
-    lighter.update(ROWS[1024:1490], MARKED[1024:1490], weights)
-    mine, theirs = (side.reading().statistics.feature_moments() for side in (faded, lighter))
-    assert faded.n_rows == 1490
-    assert_allclose(mine.weight, theirs.weight, rtol=1e-12)
-    assert_allclose(mine.scatter(), theirs.scatter(), atol=1e-10)
-
-
 def test_the_last_pending_row_can_be_taken_back():
     stream = fed(mapped(), [0, 1100])
     before, pending = dumped(stream), stream.buffer.copy()

@@ -1,10 +1,10 @@
-"""Does a memory that finds its own length beat one that was chosen, a detector, and river's own?
+"""Does a memory that finds its own length beat one that was chosen, and river's own learners?
 
     python examples/benchmarks/drift.py [--quick] [--peers] [--streams abrupt none ...]
 
 Progressive validation: each row is predicted, then learnt, and counts are divided by their sums.
-Ours are the classifier for river with no forgetting, with four half-lives, with ADWIN, with
-half_life="auto", and with both of the last two; ``--peers`` adds river's adaptive random forest,
+Ours are the classifier for river with no forgetting, with four half-lives, and with
+half_life="auto"; ``--peers`` adds river's adaptive random forest,
 streaming random patches, nearest neighbours in a window and an adaptive Hoeffding tree. A learner
 whose processor time is up (``--seconds``) is judged by the rows it has reached, beside "auto" on
 the same rows. Every accuracy has its standard error over ``--seeds`` parts or orders of a stream,
@@ -27,17 +27,17 @@ Measured: the first three streams with D = 512, up to 6043 rows and two seeds (s
 .009), the next four with D = 256, 2000 rows and three seeds (up to .018), the last three with
 D = 256, at most 2000 rows and one seed.
 
-    stream     never    64    256   1024  adwin   auto   both
-    rotating   .661   .735   .762   .745   .723   .763   .761
-    spam       .949   .924   .948   .958   .954   .959   .957
-    none       .853   .781   .834   .849   .853   .852   .852
-    abrupt     .237   .669   .511   .304   .601   .649   .695
-    recurring  .377   .548   .412   .365   .379   .507   .521
-    gradual    .188   .201   .229   .210   .217   .232   .232
-    shifted    .596   .680   .663   .614   .633   .670   .680
-    digits     .945   .930   .947   .946   .945   .946   .946
-    segments   .919   .878   .915   .920   .919   .918   .918
-    phishing   .910   .894   .909   .910   .910   .909   .909
+    stream     never    64    256   1024   auto
+    rotating   .661   .735   .762   .745   .763
+    spam       .949   .924   .948   .958   .959
+    none       .853   .781   .834   .849   .852
+    abrupt     .237   .669   .511   .304   .649
+    recurring  .377   .548   .412   .365   .507
+    gradual    .188   .201   .229   .210   .232
+    shifted    .596   .680   .663   .614   .670
+    digits     .945   .930   .947   .946   .946
+    segments   .919   .878   .915   .920   .918
+    phishing   .910   .894   .909   .910   .909
 
 Of river's learners, one seed, D = 256 for "auto", 20 or 25 s each; in brackets "auto" on the rows
 that were reached, where not all were. The first two streams with 1500 rows, the others with 2000.
@@ -58,10 +58,9 @@ changes, without a number to choose. It is not always the best: with abrupt chan
 nothing of the first D rows, which are learnt in dual form. A row costs 1.1 to 1.3 times as much as
 with half_life=256 and 1.3 to 1.9 times as much as without forgetting.
 
-Decided from this. A detector composes with "auto": it helps where changes are abrupt (abrupt,
-recurring, shifted) and hardly costs where they are not, so our own ADWIN stays. river's default
-stays half_life=None: "auto" takes four times the memory, and cannot be merged, take components or
-weigh classes; who knows of no change loses nothing by leaving it out.
+Decided from this. river's default stays half_life=None: "auto" takes four times the memory, and
+cannot be merged, take components or weigh classes; who knows of no change loses nothing by leaving
+it out.
 """
 
 import argparse
@@ -88,9 +87,7 @@ def ours(n_components, seed):
     found = {"no forgetting": make()}
     for half_life in HALF_LIVES:
         found[f"half_life={half_life:.0f}"] = make(half_life=half_life)
-    found["adwin"] = make(drift_detector="adwin")
     found["auto"] = make(half_life="auto")
-    found["auto, adwin"] = make(half_life="auto", drift_detector="adwin")
     return found
 
 

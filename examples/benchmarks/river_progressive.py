@@ -19,7 +19,6 @@ import tracemalloc
 from data_sets import load
 from river import (
     datasets,
-    drift,
     feature_extraction,
     linear_model,
     multiclass,
@@ -53,9 +52,6 @@ def models(half_life):
     """Models to compare; those of streams that change are given a half-life too."""
     found = {
         "ExpChi2Classifier(1024)": ExpChi2Classifier(1024, seed=0),
-        "ExpChi2Classifier(1024, adwin)": ExpChi2Classifier(
-            1024, seed=0, drift_detector=drift.ADWIN()
-        ),
         "ExpChi2Sampler(256) | OneVsRest": ExpChi2Sampler(256, seed=0) | one_vs_rest(1.0),
         "ExpChi2Sampler(256) | Softmax": ExpChi2Sampler(256, seed=0)
         | linear_model.SoftmaxRegression(optim.SGD(1.0)),

@@ -82,9 +82,7 @@ def seeds():
         StreamingPCA(2, half_life=9).fit(np.tile(rows, (16, 1))),
         StreamingRidgeClassifier().fit(np.tile(rows, (16, 1)), np.tile(words, 16)),
         named(online.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
-        named(
-            online.ExpChi2Classifier(4, drift_detector="adwin", seed=0), rows[:9], words.tolist()
-        ),
+        named(online.ExpChi2Classifier(4, seed=0), rows[:9], words.tolist()),
         named(online.ExpChi2Classifier(6, basis="landmarks", seed=0), rows[:6], labels.tolist()),
         named(online.ExpChi2Classifier(70, n_buckets=8, seed=0), rows, labels.tolist()),
         named(online.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),

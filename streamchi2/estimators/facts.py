@@ -65,9 +65,6 @@ def fitted_facts(estimator: Any) -> dict[str, str]:
         alpha = None
     if alpha is not None:
         facts["alpha"] = f"{alpha:.4g}"
-    events = getattr(estimator, "drift_events_", ())
-    if events:
-        facts["changes found"] = f"{len(events)}, the last at row {events[-1].found_at:,}"
     return facts
 
 

@@ -287,7 +287,6 @@ ATTRIBUTES = {
     "transports_": "tuple of Transport",
     "transport_residual_": "float",
     "landmarks_": "csr_array: landmarks",
-    "drift_events_": "tuple of DriftEvent: drift_detector",
     "memory_weights_": "dict of float or None to float: half_life",
     "memory_history_": "tuple of two ndarrays: half_life",
     "n_effective_rows_": "float: half_life",

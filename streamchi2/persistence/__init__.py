@@ -56,8 +56,7 @@ def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
     Parameters
     ----------
     estimator : estimator of this library, or LogHistogram
-        Fitted or not, those for river included. ``random_state`` must be an int or None,
-        ``drift_detector`` a text or None.
+        Fitted or not, those for river included. ``random_state`` must be an int or None.
     path : str or path
         Where to.
     key : bytes, optional

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
-from streamchi2.plots.canvas import BLUE, GREY, LEGEND, SKY, VERMILLION, axes_to_draw_on, put_title
+from streamchi2.plots.canvas import BLUE, GREY, LEGEND, SKY, axes_to_draw_on, put_title
 from streamchi2.plots.memory_band import MemoryWeights
 from streamchi2.plots.streams import is_rivers, predicted_before_learning
 from streamchi2.validation import as_positive_int
@@ -28,7 +28,7 @@ class ProgressDisplay:
     """Prequential accuracy, or loss, along a stream, with what happened on the way.
 
     One line is the mean over all rows so far, the other over the last ``window`` rows. Vertical
-    lines mark re-estimations of the nodes k and changes that a drift detector found. With
+    lines mark re-estimations of the nodes k. With
     ``half_life="auto"`` a band below shows which memory was trusted when.
 
     Parameters
@@ -41,7 +41,7 @@ class ProgressDisplay:
         Rows in the moving mean.
     start : int
         Rows that were learnt before the first was predicted.
-    transports, drift_events : tuple of int
+    transports : tuple of int
         Positions to mark.
     memory : MemoryWeights or None
         Weights of memories along the stream.
@@ -74,7 +74,6 @@ class ProgressDisplay:
     window: int
     start: int = 0
     transports: tuple[int, ...] = ()
-    drift_events: tuple[int, ...] = ()
     memory: MemoryWeights | None = None
 
     ax_: Axes | None = None
@@ -101,8 +100,8 @@ class ProgressDisplay:
             Targets and what was predicted before each was learnt. Floats are judged by their
             absolute error, everything else by accuracy.
         estimator : optional
-            The estimator after the stream: its ``transports_`` and ``drift_events_`` are marked,
-            and its ``memory_history_`` is drawn.
+            The estimator after the stream: its ``transports_`` are marked, and its
+            ``memory_history_`` is drawn.
         window : int, optional
             Rows in the moving mean, a twentieth of the stream by default.
         start : int, default=0
@@ -128,7 +127,6 @@ class ProgressDisplay:
             as_positive_int(window, name="window"),
             start,
             _positions(getattr(estimator, "transports_", ())),
-            tuple(event.found_at for event in getattr(estimator, "drift_events_", ())),
             MemoryWeights.of(estimator),
         )
 
@@ -212,7 +210,6 @@ class ProgressDisplay:
         """Draw on Axes, or on those of a new figure, and return this display."""
         ax = axes_to_draw_on(ax)
         self._mark(ax, self.transports, "k estimated again", color=GREY, ls=":")
-        self._mark(ax, self.drift_events, "change found", color=VERMILLION, ls="--")
         rows = self.start + np.arange(1, self.scores.size + 1)
         # A mean over fewer rows than the window says little and would stretch the axis.
         full = slice(min(self.window, rows.size) - 1, None)

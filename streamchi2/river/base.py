@@ -155,7 +155,7 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
             feature_map=AdaptiveFeatureMap(self._map_params()),
             targets=self._no_targets(),
             learns=self._learns,
-            longest=self._longest(),
+            longest=1024,
             memory_params=self._memory_params(),
         )
         stream.stepwise = True
@@ -168,9 +168,6 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
 
     def _no_targets(self) -> ClassTargets | NumericTargets | None:
         return None
-
-    def _longest(self) -> int:
-        return 1024
 
     def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
         """Learn one validated row, all of it or, where something fails, nothing."""
@@ -296,7 +293,7 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
 
     def _differs(self, other: Self, name: str, mine: Any, theirs: Any) -> bool:
         """Tell whether two values of a constructor parameter forbid a merge."""
-        if name in ("seed", "drift_detector"):
+        if name == "seed":
             return False
         if name == "landmarks":
             return landmarks_differ(self._given_landmarks(), other._given_landmarks())

@@ -21,7 +21,7 @@ from streamchi2.state import require
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
-from streamchi2.validation import Floats, as_label, as_positive_float
+from streamchi2.validation import Floats, as_label
 
 
 @documented(LEARNER, ATTRIBUTES, ARGUMENTS)
@@ -83,8 +83,6 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         normalize: str | None = None,
         adapt: bool = True,
         half_life: float | str | None = None,
-        drift_detector: Any = None,
-        drift_memory: float = 0.1,
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
@@ -106,8 +104,6 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
         self.normalize = normalize
         self.adapt = adapt
         self.half_life = half_life
-        self.drift_detector = drift_detector
-        self.drift_memory = drift_memory
         self.dtype = dtype
         self.seed = seed
         self._start()
@@ -115,7 +111,7 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "alpha": 0.1, "half_life": 99.0, "drift_detector": "adwin"}
+        yield {"n_components": 33, "alpha": 0.1, "half_life": 99.0}
         yield {
             "n_components": 300,
             "beta": 1.0,
@@ -153,12 +149,6 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
-
-    def _new_stream(self) -> Stream:
-        memory = as_positive_float(self.drift_memory, name="drift_memory")
-        if memory > 1.0:
-            raise ValueError(f"drift_memory must be above 0 and at most 1, got {memory!r}")
-        return super()._new_stream()
 
     def _no_targets(self) -> ClassTargets:
         return class_targets(None, self.class_weight)

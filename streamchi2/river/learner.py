@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import logging
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -26,10 +24,8 @@ from streamchi2.feature_map.adaptive import check_planned
 from streamchi2.memory import MemoryParams
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.refit import RefitSchedule
-from streamchi2.river.adwin import Adwin
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
-from streamchi2.river.drift import DriftEvent, as_detector, first_alarm
 from streamchi2.river.model_readings import ModelReadings
 from streamchi2.river.row_features import features_of
 from streamchi2.runtime.blas import one_blas_thread
@@ -42,7 +38,6 @@ from streamchi2.state import (
     Maybe,
     Object,
     Param,
-    TupleOf,
     require,
 )
 from streamchi2.statistics.row_buffer import Block, Row, RowBuffer
@@ -50,10 +45,7 @@ from streamchi2.statistics.targets import has_target
 from streamchi2.stream import Stream
 from streamchi2.validation import Floats, as_choice, as_weights
 
-_WATCHED_STEP = 256  # longest wait between an alarm and the answer to it
 _CALIBRATION_ROWS = 128  # one number is fitted to them, again and again
-
-_log = logging.getLogger("streamchi2.river")
 
 
 class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
@@ -64,21 +56,15 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         "schedule": Object((RefitSchedule,)),
         "model_map": Maybe(Object((FeatureMap,))),
         "target_name": Param(),
-        "events": TupleOf(Object((DriftEvent,))),
-        "detector": Maybe(Object((Adwin,))),
     }
     _ATTRIBUTES = (
         *NamedStreamEstimator._ATTRIBUTES,
         "_schedule",
-        "_detector",
-        "_events",
         "_target_name",
         "_checked",
     )
     _learns = True
     _counts_errors: ClassVar[bool] = False  # whether predictions are right or wrong
-    drift_detector: Any = None
-    drift_memory: float = 0.1
 
     alpha: float | str
     penalty: str
@@ -89,9 +75,7 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
 
     def _start(self) -> None:
         super()._start()
-        self._schedule = RefitSchedule(self._longest())
-        self._detector: Any = None
-        self._events: tuple[DriftEvent, ...] = ()
+        self._schedule = RefitSchedule()
         self._target_name: str | None = None
         self._checked: tuple[Any, ModelParams] | None = None  # parameters, as they were last
 
@@ -127,23 +111,9 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
     def _memory_params(self) -> MemoryParams | None:
         return memory_params(self.half_life, self._model_params())
 
-    def _longest(self) -> int:
-        return 1024 if self.drift_detector is None else _WATCHED_STEP
-
     def _new_stream(self) -> Stream:
         self._model_params()
-        as_detector(self.drift_detector)  # refuses what is none
         return super()._new_stream()
-
-    def new_shard(self) -> Self:
-        """Return an estimator with this one's map that has learnt nothing: a worker's share.
-
-        Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the shards.
-        The map must have been planned: refused before.
-        """
-        shard = super().new_shard()
-        shard._detector = as_detector(shard.drift_detector)
-        return shard
 
     def _checked_target(self, y: Any) -> Any:
         raise NotImplementedError
@@ -282,41 +252,28 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         return self._next_position(stream)
 
     def _advance(self, stream: Stream, pending: RowBuffer, *, has_target: bool) -> None:
-        """Look for a change, learn a block if it is complete, and solve the model again.
+        """Learn a block if it is complete, and solve the model again.
 
         Where anything but the solution fails, the row has not been learnt. A solution that fails
         is made up for when the next row comes.
         """
         with stream.lock, deferred_interrupts(), deferred_warnings(), one_blas_thread:
-            n_rows, schedule, events = stream.n_rows, self._schedule.copy(), self._events
-            before, known = None, (self._stream, self._detector, self._events, self._schedule)
+            schedule, known = self._schedule.copy(), (self._stream, self._schedule)
             try:
-                detector, alarm = self._watched(stream, schedule)
-                if alarm is not None:
-                    before = stream.copy()  # a change takes several steps, any of which may fail
-                    stream.fade_before(schedule.fitted_at, self.drift_memory)
-                    schedule.retune_next()
+                self._judge(stream, schedule)
                 stream.learn_pending()
-                if alarm is not None:
-                    stream.reestimate()
-                    events = (*events, DriftEvent(alarm, n_rows, self.drift_memory))
                 if schedule.model is None and has_target:
                     schedule.refit(stream, self._model_params())
-                self._stream, self._detector = stream, detector
-                self._events, self._schedule = events, schedule
+                self._stream, self._schedule = stream, schedule
             except BaseException:
-                self._stream, self._detector, self._events, self._schedule = known
-                if before is not None:
-                    self._stream = stream = before
+                self._stream, self._schedule = known
                 stream.finish()  # a block that was begun is learnt
                 if stream.buffer.position == pending.position:  # the block was not learnt
                     stream.hold_again(pending)
                 else:
-                    self._stream, self._detector, self._schedule = stream, detector, schedule
+                    self._stream, self._schedule = stream, schedule
                 raise
-            if alarm is not None:
-                _log.info("change found: %s", events[-1])
-            if schedule.fitted_at < n_rows:
+            if schedule.fitted_at < stream.n_rows:
                 self._solve(stream)
 
     def _solve(self, stream: Stream) -> None:
@@ -332,15 +289,11 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
             return  # rows were only observed: there is nothing to solve yet
         self._schedule = schedule
 
-    def _watched(self, stream: Stream, schedule: RefitSchedule) -> tuple[Any, int | None]:
-        """Return the detector after the latest errors, and the row of its first alarm, or None.
-
-        The schedule learns of the errors too.
-        """
+    def _judge(self, stream: Stream, schedule: RefitSchedule) -> None:
+        """Tell the schedule how many of the latest rows the model has predicted wrong."""
         model = schedule.model
-        detector = as_detector(self.drift_detector) if self._stream is None else self._detector
         if model is None or not self._counts_errors:
-            return detector, None
+            return
         pending = stream.buffer.pending
         assert pending is not None
         latest = pending.part(max(schedule.fitted_at, pending.start), pending.stop)
@@ -349,11 +302,6 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         features = stream.latest_features(latest, model.feature_map)[places]
         errors = self._errors(model, latest.targets[places], features)
         schedule.judge(places.size, int(errors.sum()))
-        if detector is None or not stream.is_planned:
-            return detector, None
-        detector = copy.deepcopy(detector)  # which may fail half-way
-        alarm = first_alarm(detector, errors)
-        return detector, None if alarm is None else latest.start + int(places[alarm - 1]) + 1
 
     def _errors(
         self, model: FittedModel, targets: NDArray[Any], features: Floats
@@ -363,12 +311,12 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
 
     def _merge_stream(self, other: Self) -> None:
         assert other._stream is not None
-        before = self._stream, self._schedule, self._detector, self._events
+        before = self._stream, self._schedule
         try:
             # On a copy: rows that are handed over one by one may fail in the middle.
             self._merge_streams(self._open_stream().copy(), other)
         except BaseException:
-            self._stream, self._schedule, self._detector, self._events = before
+            self._stream, self._schedule = before
             raise
 
     def _merge_streams(self, mine: Stream, other: Self) -> None:
@@ -399,7 +347,6 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         assert other._stream is not None
         self._stream = empty.merge(other._stream)
         self._schedule = other._schedule.copy()
-        self._detector, self._events = copy.deepcopy(other._detector), other._events
 
     @staticmethod
     def _check_merge(mine: Stream, theirs: Stream) -> None:
@@ -432,19 +379,11 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
 
     def get_state(self) -> dict[str, Any]:
         """Return parameters, stream, and all that the next solution depends on."""
-        detector = self.drift_detector
-        if detector is not None and not isinstance(detector, str):
-            raise TypeError(
-                f"drift_detector must be None or 'adwin' to be saved, got "
-                f"{type(detector).__name__}: files hold no state of other detectors, pickle does"
-            )
         return {
             **super().get_state(),
             "schedule": self._schedule,
             "model_map": self._model_map(),
             "target_name": self._target_name,
-            "events": self._events,
-            "detector": self._detector,
         }
 
     def _model_map(self) -> FeatureMap | None:
@@ -463,13 +402,9 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Return an estimator that goes on where the saved one was."""
-        detector = state["params"].get("drift_detector")
-        if detector is not None and not isinstance(detector, str):
-            raise ValueError(f"drift_detector must be a text or None, got {detector!r}")
         estimator = super().from_state(state)
         estimator._schedule = state["schedule"]
         estimator._target_name = state["target_name"]
-        estimator._events, estimator._detector = state["events"], state["detector"]
         model = estimator._schedule.model
         if model is not None:
             model.feature_map = state["model_map"] or estimator._planned_map()
@@ -479,12 +414,9 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         """Require a model of the stream's features and targets."""
         super().validate()
         schedule, stream = self._schedule, self._stream
-        require(schedule.longest == self._longest(), "solutions at other positions")
         n_rows = 0 if stream is None else stream.n_rows
         require(schedule.fitted_at <= n_rows, "a model of rows that were not seen")
         require(schedule.model is None or n_rows > 0, "a model of no rows")
-        watched = self.drift_detector is not None and stream is not None
-        require((self._detector is not None) == watched, "a detector must be at work, or none")
         model = schedule.model
         if model is not None and stream is not None:
             require(model.feature_map is not None, "a model must have its map")

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from streamchi2.model import FittedModel, ModelParams, components_of, descriptor_entries
 from streamchi2.reading import Reading
 from streamchi2.refit import RefitSchedule
-from streamchi2.river.drift import DriftEvent
 
 
 class ModelReadings:
@@ -19,7 +18,6 @@ class ModelReadings:
     _flat: ClassVar[bool] = False  # one number a row
     _reading: Reading
     _schedule: RefitSchedule
-    _events: tuple[DriftEvent, ...]
     descriptors: Any
     n_pca: Any
 
@@ -49,11 +47,6 @@ class ModelReadings:
         if model is None:
             raise AttributeError(f"this {type(self).__name__} has no model yet: learn a row first")
         return model
-
-    @property
-    def drift_events_(self) -> tuple[DriftEvent, ...]:
-        """Changes that the drift detector has found, and what was done about them."""
-        return self._events
 
     @property
     def descriptor_weights_(self) -> dict[str, float]:

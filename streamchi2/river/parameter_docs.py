@@ -63,15 +63,6 @@ LEARNER = {
             and an integer ``n_pca`` are totals, divided evenly; they, ``beta``, ``dof``,
             ``series``, ``n_terms``, ``basis`` and ``n_buckets`` may also be dicts with one value
             for each descriptor, and attributes of the map are such dicts then.
-        drift_detector : {"adwin"}, drift detector of river's, or None
-            Watches the errors of the model, row by row, each made before the row was learnt.
-            "adwin" gives the alarms of river's ADWIN with its usual parameters, and is the only
-            one that :func:`streamchi2.save` can write. None watches nothing. Together with
-            ``half_life="auto"`` it helps where changes are abrupt, and hardly elsewhere.
-        drift_memory : float
-            Factor by which everything learnt before is multiplied when the detector has found a
-            change, above 0 and at most 1; 1 forgets nothing. It acts from the next solution on, and
-            the nodes k are then estimated again.
         """
     ),
 }

@@ -18,7 +18,7 @@ SMALL = {
     "classifier": estimator_after("fading classifier", 5),
     "ridge": estimator_after("ridge", 3),
     "sampler": estimator_after("gaussian sampler", 70),
-    "river classifier": learn(river.ExpChi2Classifier(3, drift_detector="adwin"), CODES, 0, 5),
+    "river classifier": learn(river.ExpChi2Classifier(3), CODES, 0, 5),
 }
 
 

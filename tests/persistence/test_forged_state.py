@@ -12,8 +12,8 @@ from streamchi2.persistence.container import packed, unpacked
 from streamchi2.state import Saved
 
 
-def watching():
-    return learn(river.ExpChi2Classifier(4, drift_detector="adwin", seed=0), CODES, 0, 70)
+def solved():
+    return learn(river.ExpChi2Classifier(4, seed=0), CODES, 0, 70)
 
 
 def of(name, n_rows=66):
@@ -52,12 +52,10 @@ FORGERIES = [
     ("AdaptiveBlock", of("sampler"), "stream.feature_map.parts.0.sample.seed", 5),
     ("AdaptiveBlock", of("sampler"), f"{BLOCK}.basis.seed", 5),
     ("AdaptiveFeatureMap", of("sampler"), "stream.feature_map.frozen", True),
-    ("LinearModel", watching, "schedule.model.linear.centre", lambda a: a[:-1]),
-    ("Calibration", watching, "schedule.model.calibration.uniform_share", 1.0),
-    ("FittedModel", watching, "schedule.model.classes", lambda a: a[:-1]),
-    ("RefitSchedule", watching, "schedule.tuned_on", 10**6),
-    ("Adwin", watching, "detector.n_rows", 8),
-    ("Adwin", watching, "detector.counts", [[9]]),
+    ("LinearModel", solved, "schedule.model.linear.centre", lambda a: a[:-1]),
+    ("Calibration", solved, "schedule.model.calibration.uniform_share", 1.0),
+    ("FittedModel", solved, "schedule.model.classes", lambda a: a[:-1]),
+    ("RefitSchedule", solved, "schedule.tuned_on", 10**6),
     ("ClassTargets", of("classifier"), "stream.targets.labels", lambda a: a[::-1]),
     ("NumericTargets", of("regressor of two"), "stream.targets.flat", True),
     ("IndicatorTargets", of("classifier of several labels"), "stream.targets.n_targets", 1),
@@ -97,10 +95,8 @@ FORGERIES = [
     ("Stream", PARTS["stream of a map"], "buffer.position", 7),
     ("Stream", PARTS["stream of rows"], "buffer.pending.rows", lambda a: a[:, 1:]),
     ("ExpChi2Sampler", of("sampler"), "output", "nonsense"),
-    ("ExpChi2Classifier", watching, "seed", 1),
-    ("ExpChi2Classifier", watching, "schedule.longest", 1024),
-    ("ExpChi2Classifier", watching, "schedule.fitted_at", 10**6),
-    ("ExpChi2Classifier", watching, "detector", None),
+    ("ExpChi2Classifier", solved, "seed", 1),
+    ("ExpChi2Classifier", solved, "schedule.fitted_at", 10**6),
 ]  # fmt: skip
 
 

@@ -43,7 +43,6 @@ def state_of(model: Any) -> Any:
     state = [Maybe(Object((Stream,))).dump(model._stream, archive)]
     if hasattr(model, "_schedule"):
         state.append(Object((RefitSchedule,)).dump(model._schedule, archive))
-        state.append(model.drift_events_)
     return state, [(array.dtype, array.shape, array.tobytes()) for array in archive.arrays]
 
 
@@ -63,9 +62,6 @@ MODELS = {
         n_components=96, seed=3, half_life="auto", basis="orthogonal"
     ),
     "remembering regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, half_life="auto"),
-    "watching classifier": lambda: ExpChi2Classifier(
-        n_components=400, seed=3, drift_detector="adwin", basis="orthogonal"
-    ),
     "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, basis="orthogonal"),
     "fading dual regressor": lambda: ExpChi2Regressor(
         n_components=700, seed=3, half_life=99.0, basis="orthogonal"

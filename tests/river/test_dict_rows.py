@@ -300,8 +300,6 @@ BAD_CALLS = [
     (ExpChi2Classifier, {}, {"y": 3}, "one kind"),
     (ExpChi2Classifier, {}, {"y": "ash", "w": -1.0}, "w must be finite"),
     (ExpChi2Classifier, {"alpha": "best"}, {"y": "ash"}, "alpha must be"),
-    (ExpChi2Classifier, {"drift_detector": "ddm"}, {"y": "ash"}, "drift_detector must be"),
-    (ExpChi2Classifier, {"drift_memory": 2.0}, {"y": "ash"}, "drift_memory must be"),
     (ExpChi2Classifier, {"n_buckets": None}, {"y": "ash"}, "n_buckets must be"),
     (ExpChi2Classifier, {"seed": -1}, {"y": "ash"}, "seed must be"),
     (ExpChi2Regressor, {}, {"y": "3"}, "y must be a number"),

@@ -22,10 +22,6 @@ GIVEN = np.random.default_rng(5).random(320) < 0.4
 GIVEN[:20] = False
 KINDS = {
     "classifier": (lambda **params: ExpChi2Classifier(96, seed=3, **params), LABELS),
-    "watching classifier": (
-        lambda **params: ExpChi2Classifier(96, seed=3, drift_detector="adwin", **params),
-        LABELS,
-    ),
     "classifier of components": (
         lambda **params: ExpChi2Classifier(48, n_pca=6, seed=3, **params),
         LABELS,

@@ -10,14 +10,12 @@ import sys
 
 import numpy as np
 import pytest
-from river import drift
 from saved_examples import named
 
 from streamchi2 import refit, river
 from streamchi2.bases import OrthogonalBasis
-from streamchi2.feature_map import AdaptiveFeatureMap, adaptive
+from streamchi2.feature_map import adaptive
 from streamchi2.persistence import dumped, loaded
-from streamchi2.river.adwin import Adwin
 from streamchi2.runtime import interrupts
 from streamchi2.statistics import bin_counts, class_moments, moments, target_moments
 from streamchi2.statistics.reservoir import Reservoir
@@ -27,7 +25,7 @@ N_ROWS = 420
 KINDS = np.random.default_rng(3).integers(0, 3, N_ROWS)
 HUES = np.random.default_rng(4).dirichlet(np.ones(3), N_ROWS) + 4.0 * np.eye(3)[KINDS]
 ROWS = named(HUES)
-# Labels move on by one in the middle, which a detector finds; one is new near the end.
+# Labels move on by one in the middle; one is new near the end.
 LABELS = [int(label) for label in (KINDS + (np.arange(N_ROWS) >= 250)) % 3]
 LABELS[400] = 7
 NUMBERS = HUES[:, 0].tolist()
@@ -36,10 +34,6 @@ MODELS = {
     "sampler": (lambda: river.ExpChi2Sampler(8, n_buckets=16, seed=0), None),
     "classifier": (lambda: river.ExpChi2Classifier(8, n_buckets=16, seed=0), LABELS),
     "dual classifier": (lambda: river.ExpChi2Classifier(300, n_buckets=16, seed=0), LABELS),
-    "watching classifier": (
-        lambda: river.ExpChi2Classifier(8, n_buckets=16, drift_detector="adwin", seed=0),
-        LABELS,
-    ),
     "fading regressor": (
         lambda: river.ExpChi2Regressor(8, n_buckets=16, half_life=90.0, seed=0),
         NUMBERS,
@@ -59,13 +53,9 @@ POINTS = {
     "target moments": (target_moments, "centred_block"),
     "products": (moments, "add_products"),
     "solution": (refit, "fit"),
-    "detector": (Adwin, "update"),
-    "fading": (Stream, "fade"),
-    "new k": (AdaptiveFeatureMap, "reestimate"),
     "block": (Stream, "learn_block"),
 }
-# Number of calls that succeed. A sampler solves nothing; only one model has a detector, which
-# finds one change: the last three of its cases fail in the middle of acting on it.
+# Number of calls that succeed. A sampler solves nothing.
 CASES = [
     *[("sampler", point, n) for point in ("histogram", "sample", "block") for n in (0, 1)],
     ("sampler", "plan", 0),
@@ -80,10 +70,6 @@ CASES = [
     ],
     *[("fading regressor", point, n) for point in ("target moments", "products") for n in (0, 5)],
     *[("classifier", point, n) for point in ("class moments", "products") for n in (0, 5)],
-    *[("watching classifier", "detector", n) for n in (0, 30, 150)],
-    ("watching classifier", "fading", 0),
-    ("watching classifier", "new k", 0),
-    ("watching classifier", "new k", 1),
 ]
 
 
@@ -128,11 +114,6 @@ def steady_states(name):
     return {stop: dumped(learnt(name, max(stop - 60, 0), stop, model)) for stop in stops}
 
 
-def test_a_change_is_found_so_that_its_cases_mean_something():
-    (event,) = learnt("watching classifier").drift_events_
-    assert 250 < event.found_at < 400
-
-
 @pytest.mark.parametrize(
     ("name", "point", "n_calls"), CASES, ids=lambda part: str(part).replace(" ", "_")
 )
@@ -160,35 +141,8 @@ def test_a_failure_loses_no_row_and_nothing_else(monkeypatch, name, point, n_cal
     assert dumped(model) == steady_states(name)[stop]
 
 
-@pytest.mark.parametrize("n_calls", [0, 30, 150])
-def test_a_detector_that_fails_is_asked_again(n_calls):
-    class Failing(drift.ADWIN):
-        left = n_calls
-        fired = False
-
-        def update(self, x):
-            if Failing.left == 0 and not Failing.fired:
-                Failing.fired = True
-                raise RuntimeError("the detector is out of order")
-            Failing.left -= 1
-            return super().update(x)
-
-    def new(detector):
-        return river.ExpChi2Classifier(8, n_buckets=16, drift_detector=detector, seed=0)
-
-    model, steady = new(Failing()), learnt("watching classifier", model=new(drift.ADWIN()))
-    while (place := model.n_samples_seen_) < N_ROWS:
-        try:
-            learn_row(model, LABELS, place)
-        except RuntimeError:
-            assert model.n_samples_seen_ == place
-    assert Failing.fired
-    assert model.drift_events_ == steady.drift_events_ != ()
-    assert [model.predict_proba_one(x) for x in ROWS] == [steady.predict_proba_one(x) for x in ROWS]
-
-
 @pytest.mark.parametrize("n_calls", [0, 1, 4])
-@pytest.mark.parametrize("name", ["classifier", "watching classifier", "fading regressor"])
+@pytest.mark.parametrize("name", ["classifier", "fading regressor"])
 def test_a_real_signal_waits_until_its_row_is_learnt(monkeypatch, name, n_calls):
     _, targets = MODELS[name]
     fault = Fault(refit.fit, n_calls, lambda: signal.raise_signal(signal.SIGINT))
