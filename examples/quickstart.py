@@ -81,16 +81,16 @@ def save_picture(model, labels, predicted, rows):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    from streamchi2.plots import InputHistogramDisplay, KernelDisplay, ProgressDisplay
+    from streamchi2.plots import plot_input_histogram, plot_kernel, plot_progress
 
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(12, 3.5), layout="constrained", width_ratios=[5, 5, 3.6]
     )
-    ProgressDisplay.from_predictions(labels, predicted, estimator=model, start=BATCH).plot(left)
-    InputHistogramDisplay.from_estimator(model, ax=middle)
+    plot_progress(labels, predicted, estimator=model, start=BATCH, ax=left)
+    plot_input_histogram(model, ax=middle)
     # The sampler's basis follows the kernel itself; the classifier's, a smoother one.
     sampler = ExpChi2Sampler(N_FEATURES, random_state=0).fit(rows[:N_STREAM])
-    KernelDisplay.from_estimator(sampler, rows[-150:], ax=right)
+    plot_kernel(sampler, ax=right)
     figure.savefig("quickstart.png", dpi=120)
     print("\npicture saved as quickstart.png")
 

@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import RidgeClassifierCV
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
-from streamchi2.plots import ProgressDisplay, plot_convergence, plot_input_histogram, plot_kernel
+from streamchi2.plots import plot_convergence, plot_input_histogram, plot_kernel, plot_progress
 
 X, y = load_digits(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
@@ -48,10 +48,9 @@ print(f"linear ridge: {linear.score(shares[1300:], y[1300:]):.3f}")
 # %%
 # Progress
 # --------
-# ``plot_progress(model, X, y)`` would run a fresh copy of the model along a stream. Here the
-# predictions are at hand.
+# Accuracy of what was predicted before it was learnt: of all rows so far, and of the last ones.
 
-ProgressDisplay.from_predictions(y[50:1300], predicted, estimator=model, start=50).plot()
+plot_progress(y[50:1300], predicted, estimator=model, start=50)
 plt.show()
 
 # %%
@@ -74,6 +73,6 @@ plt.show()
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for panel, basis in zip(panels, ("orthogonal", "subspace"), strict=True):
     sampler = ExpChi2Sampler(512, basis=basis, normalize="l1", random_state=0).fit(X[:1300])
-    plot_kernel(sampler, X[1300:1450], ax=panel)
+    plot_kernel(sampler, ax=panel)
     print(f"{basis:10} rms error {sampler.kernel_error().rms:.3f}")
 plt.show()

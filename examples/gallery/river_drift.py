@@ -20,7 +20,7 @@ from river import drift, linear_model, metrics, optim
 from sklearn.datasets import load_digits
 
 import streamchi2.river as chi2
-from streamchi2.plots import ProgressDisplay
+from streamchi2.plots import plot_progress
 
 
 def digits():
@@ -87,7 +87,7 @@ for panel, (name, model) in zip(panels, models.items(), strict=True):
             guesses.append(guess)
         model.learn_one(x, y)
     start = 1797 - len(truth)
-    ProgressDisplay.from_predictions(truth, guesses, estimator=model, start=start).plot(panel)
+    plot_progress(truth, guesses, estimator=model, start=start, ax=panel)
     panel.set_title(name)
     after = np.mean(np.array(truth[-600:]) == np.array(guesses[-600:]))
     print(f"{name:22} the last 600 rows: {after:.3f}")

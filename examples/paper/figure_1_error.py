@@ -15,7 +15,6 @@ from methods import UNSCALED, fitted_series
 from results import arguments, bar, pyplot
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from streamchi2.plots import ConvergenceDisplay
 from streamchi2.plots.convergence import SERIES, STYLES
 
 
@@ -55,12 +54,14 @@ def picture(found, path):
         return
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
     for ax, (what, curves) in zip(axes, found.items(), strict=True):
-        colour, marker = STYLES["Chebyshev"]
-        ConvergenceDisplay({name: curves[name] for name in SERIES}).plot(ax)
-        ax.plot(*curves[UNSCALED], color=colour, lw=1, ls=":", marker=marker, ms=3, label=UNSCALED)
+        for name, (terms, errors) in curves.items():
+            colour, marker = STYLES["Chebyshev" if name == UNSCALED else name]
+            style = {"lw": 1, "ls": ":", "ms": 3} if name == UNSCALED else {"lw": 1.5, "ms": 5}
+            ax.plot(terms, errors, color=colour, marker=marker, label=name, **style)
+        ax.set(yscale="log", xlabel="number of terms")
+        ax.locator_params(axis="x", integer=True)
+        ax.spines[["top", "right"]].set_visible(False)
         ax.set_title(name_of(what), loc="left", fontweight="bold")
-        ax.set_ylabel("")
-        ax.get_legend().remove()
     axes[0].set_ylabel("mean absolute error of the chi2 kernel")
     axes[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=100)

@@ -1,4 +1,4 @@
-"""Axes to draw on, titles, and colours that everybody can tell apart."""
+"""What all plots share: Axes, titles, colours, and fitted attributes of an estimator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito (2008), "Color universal design".
+# Okabe and Ito (2008), "Color universal design": colours that everybody can tell apart.
 BLUE = "#0072b2"
 SKY = "#56b4e9"
 GREEN = "#009e73"
@@ -23,9 +23,12 @@ _INCHES_A_LETTER = 0.055  # of the small font, on average
 
 # Where a small plot leaves a legend no free place, it stays legible on the ground of the axes.
 LEGEND: dict[str, Any] = {
-    "fontsize": "small", "labelspacing": 0.2, "facecolor": "inherit", "edgecolor": "none",
+    "fontsize": "small",
+    "labelspacing": 0.2,
+    "facecolor": "inherit",
+    "edgecolor": "none",
     "framealpha": 0.8,
-}  # fmt: skip
+}
 
 
 def axes_to_draw_on(ax: Axes | None) -> Axes:
@@ -61,42 +64,38 @@ def put_title(ax: Axes, title: str, caption: str) -> None:
     figure: Any = ax.figure
     width = ax.get_window_extent().width / figure.dpi
     lines = textwrap.wrap(caption, max(24, int(width / _INCHES_A_LETTER)))
-    ax.annotate(
-        "\n".join(lines), (0.0, 0.0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -3),
-        textcoords="offset points", va="top", fontsize=7.5, linespacing=1.1, alpha=MUTED,
-    )  # fmt: skip
+    ends = ("axes fraction", ax.xaxis.label)
+    small = {"va": "top", "fontsize": 7.5, "linespacing": 1.1}
+    remark(ax, "\n".join(lines), (0.0, 0.0), (0, -3), xycoords=ends, **small)
     ax.set_title(title, loc="left", fontsize=10, fontweight="bold")
 
 
-def reading(
-    estimator: Any,
-    name: str,
-    *,
-    needed_for: str,
-    descriptor: str | None = None,
-    whole: bool = False,
-) -> Any:
-    """Return a fitted attribute, that of one descriptor where there are several, or the whole.
+def remark(
+    ax: Axes, text: str, point: tuple[float, float], offset: tuple[float, float], **style: Any
+) -> None:
+    """Write a muted remark, ``offset`` in points from a point of the plot."""
+    style = {"va": "center", "fontsize": "small", "alpha": MUTED, **style}
+    ax.annotate(text, point, xytext=offset, textcoords="offset points", **style)
 
-    What is missing is named.
-    """
+
+def fitted_attribute(estimator: Any, name: str) -> Any:
+    """Return an attribute of a fitted estimator, and name it where it is missing."""
     try:
-        found = getattr(estimator, name)
+        return getattr(estimator, name)
     except AttributeError as error:
         raise TypeError(
-            f"estimator must have {name} for {needed_for}, got {type(estimator).__name__}: {error}"
+            f"estimator must have {name} for this plot, got {type(estimator).__name__}: {error}"
         ) from error
-    return found if whole else one_of(found, descriptor)
 
 
-def one_of(found: Any, descriptor: str | None) -> Any:
-    """Return what there is for one descriptor, or the only thing there is."""
-    if not isinstance(found, Mapping):
+def of_descriptor(value: Any, descriptor: str | None) -> Any:
+    """Return the value of one descriptor, or the only value where there are none."""
+    if not isinstance(value, Mapping):
         if descriptor is not None:
             raise ValueError(
                 f"descriptor must be None for an estimator without several, got {descriptor!r}"
             )
-        return found
-    if descriptor not in found:
-        raise ValueError(f"descriptor must be one of {list(found)}, got {descriptor!r}")
-    return found[descriptor]
+        return value
+    if descriptor not in value:
+        raise ValueError(f"descriptor must be one of {list(value)}, got {descriptor!r}")
+    return value[descriptor]
