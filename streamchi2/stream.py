@@ -18,7 +18,7 @@ from scipy import sparse
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap
 from streamchi2.memory import BLOCK_ROWS, MemoryLadder, MemoryParams
-from streamchi2.provenance import Provenance
+from streamchi2.provenance import Provenance, ProvenanceKind, merged_provenance
 from streamchi2.reading import PendingFeatures, Reading, learning, never_forgotten, told_block
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
@@ -98,7 +98,7 @@ class Stream(Saved):
         "statistics": Maybe(Object((FeatureStatistics,))),
         "memory": Maybe(Object((MemoryLadder,))),
         "buffer": Object((RowBuffer,)),
-        "provenance": Object((Provenance,)),
+        "provenance": ProvenanceKind(),
     }
 
     def __init__(
@@ -123,7 +123,7 @@ class Stream(Saved):
         self.memory_params = memory_params
         self.statistics: FeatureStatistics | None = None  # made with the map
         self.memory: MemoryLadder | None = None  # from where the dual form ends
-        self.provenance = Provenance()
+        self.provenance: Provenance = {}
         self.buffer = RowBuffer(self._boundaries())
         self._start()
 
@@ -504,7 +504,7 @@ class Stream(Saved):
     def _merge_now(self, shard: Self) -> None:
         """Merge with a shard; where that fails neither is of use."""
         self._check_columns(shard)
-        provenance = self.provenance.merged(shard.provenance)
+        provenance = merged_provenance(self.provenance, shard.provenance)
         targets = self._merged_targets(shard)
         for side in (self, shard):
             side.set_targets(targets)

@@ -7,7 +7,6 @@ from saved_examples import ESTIMATORS, N_ROWS, ROWS
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.persistence import dumped
-from streamchi2.provenance import Provenance
 
 SEEDED = [
     name
@@ -37,5 +36,5 @@ def sampler():
 
 
 def without_provenance(estimator):
-    estimator._stream.provenance = Provenance()
+    estimator._stream.provenance = {}
     return dumped(estimator)

@@ -130,7 +130,7 @@ def kill_half_way(path, n_features, checkpoint, every, n_rows):
             versions.add(os.stat(checkpoint).st_mtime_ns)
     child.send_signal(signal.SIGKILL)
     child.communicate()
-    ((_, n_kept),) = load(checkpoint).provenance_.popitem()[1]
+    (n_kept,) = load(checkpoint).provenance_.values()
     print(f"killed with exit code {child.returncode}; the checkpoint holds {n_kept} rows")
 
 

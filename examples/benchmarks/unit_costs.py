@@ -22,7 +22,6 @@ from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from streamchi2 import ExpChi2Sampler
-from streamchi2.provenance import Provenance
 from streamchi2.sources import as_source
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments
@@ -53,7 +52,7 @@ def reading(rows: np.ndarray) -> float:
         path = Path(folder, "rows.parquet")
         pq.write_table(pa.table({f"c{i}": rows[:, i] for i in range(rows.shape[1])}), path)
         source = as_source(path)
-        return seconds(lambda: list(source.batches(Provenance()))) / rows.size
+        return seconds(lambda: list(source.batches({}))) / rows.size
 
 
 def measured() -> dict[str, float]:

@@ -45,8 +45,8 @@ print(f"largest difference to one pass: {apart.max():.0e}")
 # The model knows which rows it has learnt. A worker that is lost costs a retry: its partitions are
 # learnt again, and the result is the same to the last bit.
 
-for name, ranges in model.provenance_.items():
-    print(name.split("#")[0], ranges)
+for name, n_rows in model.provenance_.items():
+    print(name, n_rows)
 
 # %%
 # By hand

@@ -69,8 +69,8 @@ killed = subprocess.run([sys.executable, "-c", PROGRAM, folder, checkpoint], che
 print("ended by", signal.Signals(-killed.returncode).name)
 left = load(checkpoint)
 print(f"the checkpoint has {left.n_samples_seen_} rows:")
-for name, ranges in left.provenance_.items():
-    print("  ", name.split("#")[0], ranges)
+for name, n_rows in left.provenance_.items():
+    print("  ", name.split("#")[0], n_rows)
 
 # %%
 # The same call again goes on from there. The model is that of the run without accidents, bit for

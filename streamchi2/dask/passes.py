@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from streamchi2.provenance import Provenance
+from streamchi2.provenance import Learnt, Provenance
 from streamchi2.sources import Batch
 from streamchi2.stream import Stream
 from streamchi2.validation import as_estimator_rows, as_weights
@@ -91,5 +91,4 @@ def partition_named_in_errors(batch: Batch) -> Iterator[None]:
 
 
 def _entry(batch: Batch) -> Provenance:
-    assert batch.source is not None
-    return Provenance().with_range(batch.source, batch.start, batch.start + 1)
+    return {f"{batch.source}[{batch.start}]": Learnt(batch.n_rows)}

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import clone
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.provenance import Provenance, Ranges
+from streamchi2.provenance import Provenance
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.validation import as_positive_int
 
@@ -89,8 +89,10 @@ class Checkpoint:
                     f"{getattr(saved, name)!r} in {self.path}; remove the file to start afresh"
                 )
 
-    def _others(self, provenance: Provenance) -> dict[str, Ranges]:
-        return {name: ranges for name, ranges in provenance.entries if name not in self.sources}
+    def _others(self, provenance: Provenance) -> dict[str, int]:
+        return {
+            name: entry.n_rows for name, entry in provenance.items() if name not in self.sources
+        }
 
     def count(self, estimator: Any, n_rows: int) -> None:
         """Save if that many more rows make it due."""

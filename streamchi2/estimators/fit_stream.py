@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.checkpoints import Checkpoint
-from streamchi2.provenance import Provenance, Ranges
+from streamchi2.provenance import Provenance, n_learnt
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.sources import Batch, ReadAhead, Source, as_source, progress_bar
 from streamchi2.stream import Stream
@@ -102,7 +102,7 @@ class FitStream:
         >>> batches = ([[0.1 * i, 1.0 - 0.1 * i]] for i in range(10))
         >>> sampler = ExpChi2Sampler(16, random_state=0)
         >>> sampler.fit_stream(batches, source_name="tenths").provenance_
-        {'tenths': ((0, 10),)}
+        {'tenths': 10}
         """
         rows = as_source(
             source,
@@ -129,13 +129,13 @@ class FitStream:
         return self
 
     @property
-    def provenance_(self) -> dict[str, Ranges]:
-        """What was learnt from files and named sources: ranges of rows, end exclusive.
+    def provenance_(self) -> dict[str, int]:
+        """What was learnt from files and named sources: how many rows, from the first one on.
 
         Estimators that have learnt the same row refuse to :meth:`merge`.
         """
         check_is_fitted(self)
-        return dict(self._stream.provenance.entries)
+        return {name: entry.n_rows for name, entry in sorted(self._stream.provenance.items())}
 
     def _learn_batches(
         self,
@@ -146,7 +146,7 @@ class FitStream:
         *,
         first: bool,
     ) -> None:
-        n_done = sum(absorbed.beginning(name) for name in rows.names)
+        n_done = sum(n_learnt(absorbed, name) for name in rows.names)
         with (
             progress(rows.n_rows, n_done=n_done) as report,
             ReadAhead(rows.batches(absorbed)) as batches,

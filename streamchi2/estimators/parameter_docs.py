@@ -293,5 +293,5 @@ ATTRIBUTES = {
     "n_samples_seen_": "int",
     "n_features_in_": "int",
     "feature_names_in_": "ndarray of str",
-    "provenance_": "dict of str to tuple of (start, stop)",
+    "provenance_": "dict of str to int",
 }

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.provenance import Provenance
+from streamchi2.provenance import Provenance, n_learnt, with_rows
 
 _ROW = re.compile(r"at row (\d+)\b")
 
@@ -60,14 +60,14 @@ class Batch:
     def recorded_in(self, provenance: Provenance, n_rows: int | None = None) -> Provenance:
         """Return a provenance after the first rows of this batch, by default all; or refuse.
 
-        >>> Batch([[0.5], [0.25]], source="tape", start=3).recorded_in(Provenance())
-        Provenance((('tape', ((3, 5),)),))
+        >>> Batch([[0.5], [0.25]], source="tape").recorded_in({})
+        {'tape': Learnt(n_rows=2, digest=None)}
         """
         n_rows = self.n_rows if n_rows is None else n_rows
         if self.source is None or n_rows == 0:
             return provenance
         digest = None if self.digest_after is None else self.digest_after(n_rows)
-        return provenance.with_range(self.source, self.start, self.start + n_rows, digest)
+        return with_rows(provenance, self.source, self.start, self.start + n_rows, digest)
 
     def refuse_without_targets(self) -> None:
         """Refuse rows without targets, for those who cannot learn from them."""
@@ -147,8 +147,8 @@ class IterableSource:
     Examples
     --------
     >>> source = IterableSource([([[1.0]], ["ham"]), ([[2.0], [3.0]], ["ham", "spam"])], "mail")
-    >>> known = Provenance().with_range("mail", 0, 2)
-    >>> [(batch.start, batch.rows) for batch in source.batches(known)]
+    >>> before = with_rows({}, "mail", 0, 2)
+    >>> [(batch.start, batch.rows) for batch in source.batches(before)]
     [(2, [[3.0]])]
     """
 
@@ -169,7 +169,7 @@ class IterableSource:
 
     def batches(self, absorbed: Provenance) -> Iterator[Batch]:
         """Return the batches, without the rows at the beginning that have been absorbed."""
-        n_absorbed = 0 if self.name is None else absorbed.beginning(self.name)
+        n_absorbed = n_learnt(absorbed, self.name)
         position = 0
         lasting = isinstance(self.iterable, list | tuple)
         for found in self.iterable:

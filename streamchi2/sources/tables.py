@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.provenance import Provenance, as_source_name, file_source_name, shown_name
+from streamchi2.provenance import (
+    Provenance,
+    as_source_name,
+    file_source_name,
+    n_learnt,
+    shown_name,
+)
 from streamchi2.sources.batches import Batch
 from streamchi2.sources.row_digest import RowDigest
 from streamchi2.validation import Table
@@ -166,8 +172,8 @@ class TableSource:
             yield from self._batches_of(part, name, absorbed)
 
     def _batches_of(self, part: Part, name: str | None, absorbed: Provenance) -> Iterator[Batch]:
-        n_absorbed = 0 if name is None else absorbed.beginning(name)
-        expected = None if name is None else absorbed.digest(name)
+        n_absorbed = n_learnt(absorbed, name)
+        expected = absorbed[name].digest if name in absorbed else None
         digest, position = RowDigest(), 0
         for found in self._read(part):
             for piece in _cut(found, n_absorbed - position):
@@ -187,7 +193,7 @@ class TableSource:
         """Return names of files that were absorbed and are not here, by what they are called."""
         here, found = set(self.names), dict[str, list[str]]()
         for name in absorbed:
-            if name not in here and absorbed.digest(name) is not None and "#" in name:
+            if name not in here and absorbed[name].digest is not None and "#" in name:
                 found.setdefault(shown_name(name), []).append(name)
         return found
 
@@ -196,8 +202,8 @@ class TableSource:
 
         A name that is found is taken off ``names``: a second copy is another file.
         """
-        lengths = {absorbed.beginning(name): name for name in names}
-        known = {absorbed.digest(name): name for name in names}
+        lengths = {absorbed[name].n_rows: name for name in names}
+        known = {absorbed[name].digest: name for name in names}
         digest, position = RowDigest(), 0
         for found in self._read(part) if lengths else ():
             rest = found
@@ -209,7 +215,7 @@ class TableSource:
                 digest = _updated(digest, self._batch(piece, part.place, position))
                 position += piece.num_rows
                 name = known.get(digest.digest())
-                if name is not None and absorbed.beginning(name) == position:
+                if name is not None and absorbed[name].n_rows == position:
                     names.remove(name)
                     return name
         return part.name

@@ -32,7 +32,6 @@ from streamchi2 import (
 )
 from streamchi2.errors import StateMismatchError
 from streamchi2.persistence import dumped
-from streamchi2.provenance import Provenance
 from streamchi2.sources import Batch, progress_bar
 from streamchi2.stream import Stream
 
@@ -43,7 +42,7 @@ def test_every_estimator_ends_as_a_loop_over_batches_would_have_it(name):
     expected = dumped(estimator_after(name, N_ROWS))
     assert dumped(make().fit_stream(batches_of(targets, 7, 64, 300))) == expected
     weighted = make().fit_stream(batches_of(targets, 100, weights=WEIGHTS), source_name="tape")
-    assert weighted.provenance_ == {"tape": ((0, N_ROWS),)}
+    assert weighted.provenance_ == {"tape": N_ROWS}
     assert without_provenance(weighted) == dumped(estimator_after(name, N_ROWS, weighted=True))
 
 
@@ -101,7 +100,7 @@ def test_it_forgets_unless_told_to_go_on_and_never_learns_a_row_twice():
     assert dumped(model.fit_stream(parts, source_name="tape")) == once
     assert dumped(model.fit_stream(parts, source_name="tape", forget=False)) == once
     model.fit_stream(parts[:1], source_name="other", forget=False)
-    assert model.provenance_ == {"other": ((0, 100),), "tape": ((0, N_ROWS),)}
+    assert model.provenance_ == {"other": 100, "tape": N_ROWS}
     assert model.n_samples_seen_ == N_ROWS + 100
 
 
@@ -127,8 +126,8 @@ def test_ctrl_c_inside_a_batch_leaves_a_provenance_that_is_true(kind, weighted, 
     with pytest.raises(KeyboardInterrupt):
         model.fit_stream(sequel, source_name="rows", forget=False)
     monkeypatch.undo()
-    (((start, stop),),) = model.provenance_.values()
-    assert start == 0 < stop < len(rows)
+    (n_rows,) = model.provenance_.values()
+    assert 0 < n_rows < len(rows)
     model.fit_stream(sequel, source_name="rows", forget=False)
     once = make().fit_stream([(rows[:10], labels[:10], None if weights is None else weights[:10])])
     once.fit_stream(sequel, source_name="rows", forget=False)
@@ -144,8 +143,10 @@ def test_rows_that_have_been_learnt_are_refused_before_they_are_learnt_again():
                 yield Batch(ROWS[:20], source="tape", start=0)
 
     model, silent = sampler(), partial(progress_bar, verbose=0, callback=None)
-    with pytest.raises(StateMismatchError, match="0 to 20 of 'tape' have been absorbed") as caught:
-        model._learn_batches(Repeating(), Provenance(), None, silent, first=True)
+    with pytest.raises(
+        StateMismatchError, match="rows 0 to 20 of 'tape' have been learnt"
+    ) as caught:
+        model._learn_batches(Repeating(), {}, None, silent, first=True)
     assert dumped(model) == dumped(sampler().fit_stream([ROWS[:20]], source_name="tape"))
     assert caught.value.__notes__ == ["in the batch that begins at row 0 of tape"]
 

@@ -174,7 +174,7 @@ def test_tables_are_read_twice_too(tmp_path):
     model.fit_stream(path, target="answer", memory_budget="1kB")
     plain = model_of(**EXACT).fit(ROWS, TARGETS[:, 0])
     assert_allclose(model.predict(frame[list("abcde")]), plain.predict(ROWS), atol=1e-7)
-    assert list(model.provenance_.values()) == [((0, len(ROWS)),)]
+    assert list(model.provenance_.values()) == [len(ROWS)]
 
 
 def test_what_cannot_be_read_twice_is_refused_without_a_trace():

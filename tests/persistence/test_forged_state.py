@@ -79,7 +79,7 @@ FORGERIES = [
     ("BlockMoments", of("descriptor pca"), "stream.statistics.unlabelled.parts.0.weight", 1.0),
     ("Reservoir", PARTS["reservoir"], "scores", lambda a: a[::-1]),
     ("FeatureStatistics", PARTS["stream of labels"], "statistics.sizes", [9]),
-    ("Provenance", of("sampler"), "stream.provenance.name_lengths", lambda a: np.append(a, 7)),
+    ("Provenance", of("sampler"), "stream.provenance", names('["day.csv",0,""]')),
     ("FadedSums", of("remembering classifier", 300), "stream.memory.sums.cross.1",
      lambda a: a[:, 1:]),
     ("ClassConfidence", of("remembering classifier", 300),

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from streamchi2.provenance import Provenance
+from streamchi2.provenance import with_rows
 from streamchi2.sources import Batch, ReadAhead, as_source
 
 N, WIDTH = 50, 3
@@ -27,7 +27,7 @@ TABLE = pa.table({f"c{i}": ROWS[:, i] for i in range(WIDTH)} | {"label": LABELS}
 
 def read(source, absorbed=None):
     """All rows, targets and given flags of a source, joined."""
-    batches = list(source.batches(Provenance() if absorbed is None else absorbed))
+    batches = list(source.batches({} if absorbed is None else absorbed))
     rows = np.concatenate([batch.rows.rows for batch in batches])
     targets = [batch.targets for batch in batches]
     given = [np.ones(b.n_rows, bool) if b.given is None else b.given for b in batches]
@@ -85,7 +85,7 @@ def test_every_kind_of_table_gives_the_same_rows(places, kind, batch_size):
     np.testing.assert_array_equal(labels, LABELS)
     assert given.all()
     assert source.n_rows == (None if "csv" in kind or kind == "gzip" else N)
-    for batch in source.batches(Provenance()):
+    for batch in source.batches({}):
         assert batch.n_rows <= batch_size
         assert batch.rows.columns.tolist() == ["c0", "c1", "c2"]
         assert batch.rows.rows.flags.c_contiguous
@@ -96,7 +96,7 @@ def test_every_kind_of_table_gives_the_same_rows(places, kind, batch_size):
 @given(n_absorbed=st.integers(0, N), batch_size=st.integers(1, 30))
 def test_what_has_been_absorbed_is_left_out(places, kind, n_absorbed, batch_size):
     source = as_source(places[kind], target="label", batch_size=batch_size, name="memory")
-    absorbed = Provenance().with_range(source.names[0], 0, n_absorbed)
+    absorbed = with_rows({}, source.names[0], 0, n_absorbed)
     batches = list(source.batches(absorbed))
     if n_absorbed < N:
         assert batches[0].start == n_absorbed
@@ -112,7 +112,7 @@ def test_rows_of_an_iterable_that_have_been_absorbed_are_left_out(sizes, n_absor
     n_absorbed = min(n_absorbed, int(ends[-1]))
     source = as_source(parts, name="parts")
     assert source.n_rows == ends[-1]
-    found = list(source.batches(Provenance().with_range("parts", 0, n_absorbed)))
+    found = list(source.batches(with_rows({}, "parts", 0, n_absorbed)))
     rows = np.concatenate([np.empty((0, WIDTH)), *(batch.rows for batch in found)])
     labels = np.concatenate([LABELS[:0], *(batch.targets for batch in found)])
     np.testing.assert_array_equal(rows, ROWS[n_absorbed : ends[-1]])
@@ -120,7 +120,7 @@ def test_rows_of_an_iterable_that_have_been_absorbed_are_left_out(sizes, n_absor
 
 
 def test_pairs_may_come_as_lists_and_rows_as_lists_of_arrays():
-    pair, rows = as_source([[ROWS, LABELS], list(ROWS)]).batches(Provenance())
+    pair, rows = as_source([[ROWS, LABELS], list(ROWS)]).batches({})
     assert pair.targets is LABELS
     assert rows.targets is None
     assert (pair.n_rows, rows.n_rows) == (N, N)
@@ -142,7 +142,7 @@ def test_pairs_may_come_as_lists_and_rows_as_lists_of_arrays():
 )
 def test_a_null_target_is_no_target(column, expected):
     table = pa.table({"x": [1.0, 2.0, 3.0], "y": column})
-    (batch,) = as_source(table, target="y").batches(Provenance())
+    (batch,) = as_source(table, target="y").batches({})
     if expected is None:
         assert batch.targets is None
         return
@@ -163,7 +163,7 @@ def test_whole_numbers_at_the_head_of_a_csv_do_not_decide_its_types(tmp_path):
 def test_the_head_of_a_csv_does_not_decide_that_numbers_are_none(tmp_path, first):
     path = tmp_path / "late.csv"
     path.write_text("\n".join(["a,y", *(f"1,{first}" for _ in range(600_000)), "1,2.5"]))
-    *_, last = as_source(path, target="y", numbers=True).batches(Provenance())
+    *_, last = as_source(path, target="y", numbers=True).batches({})
     assert (last.targets.dtype, last.targets[-1]) == (np.float64, 2.5)
 
 
@@ -193,7 +193,7 @@ def test_an_error_of_a_file_among_others_names_it(tmp_path):
 
 def test_one_weight_for_all_and_any_sparse_format_can_be_cut():
     source = as_source([(sparse.coo_array(ROWS), LABELS, 2.0)], name="a")
-    (batch,) = source.batches(Provenance().with_range("a", 0, 48))
+    (batch,) = source.batches(with_rows({}, "a", 0, 48))
     np.testing.assert_array_equal(batch.rows.toarray(), ROWS[48:])
     np.testing.assert_array_equal(batch.weights, [2.0, 2.0])
 
@@ -203,12 +203,12 @@ def test_one_weight_for_all_and_any_sparse_format_can_be_cut():
 )
 def test_numbers_of_every_type_are_read(kind):
     column = pa.array([1, 0, 1]).cast(kind)
-    (batch,) = as_source(pa.table({"a": column, "b": [0.5, 1.5, 2.5]})).batches(Provenance())
+    (batch,) = as_source(pa.table({"a": column, "b": [0.5, 1.5, 2.5]})).batches({})
     np.testing.assert_array_equal(batch.rows.rows, [[1, 0.5], [0, 1.5], [1, 2.5]])
 
 
 def test_chosen_columns_come_in_the_order_chosen():
-    (batch,) = as_source(TABLE, columns=["c2", "c0"]).batches(Provenance())
+    (batch,) = as_source(TABLE, columns=["c2", "c0"]).batches({})
     assert batch.rows.columns.tolist() == ["c2", "c0"]
     np.testing.assert_array_equal(batch.rows.rows, ROWS[:, [2, 0]])
 
@@ -225,7 +225,7 @@ def test_batches_that_are_read_ahead_keep_their_rows_when_a_buffer_is_filled_aga
             buffer[:], labels[:] = ROWS[start : start + 5], LABELS[start : start + 5]
             yield buffer, labels
 
-    with ReadAhead(as_source(refilling()).batches(Provenance()), depth=N) as batches:
+    with ReadAhead(as_source(refilling()).batches({}), depth=N) as batches:
         found = list(batches)
     np.testing.assert_array_equal(np.concatenate([batch.rows for batch in found]), ROWS)
     np.testing.assert_array_equal(np.concatenate([batch.targets for batch in found]), LABELS)
@@ -244,7 +244,7 @@ def test_batches_that_are_read_ahead_keep_their_rows_when_a_buffer_is_filled_aga
 )
 def test_whatever_a_generator_gives_is_copied(refill):
     rows = refill(np.ones((1, 2)))
-    (batch,) = as_source(iter([rows])).batches(Provenance())
+    (batch,) = as_source(iter([rows])).batches({})
     part = rows.values if isinstance(rows, pd.DataFrame) else getattr(rows, "data", rows)
     if isinstance(rows, np.ndarray):
         rows[:] = 7.0
@@ -263,7 +263,7 @@ class BadRowError(ValueError):
 
 
 def test_an_error_names_the_row_of_the_source_and_not_of_the_batch(places):
-    *_, last = as_source(places["csv"], target="label", batch_size=20).batches(Provenance())
+    *_, last = as_source(places["csv"], target="label", batch_size=20).batches({})
     message = "X must be non-negative, got 'at row 3' at row 7, column 1"
     with pytest.raises(BadRowError) as caught, last.named_in_errors():
         raise BadRowError(message)
@@ -327,7 +327,7 @@ FRAMES = {
 @pytest.mark.parametrize("kind", FRAMES)
 def test_frames_are_read_like_tables(kind):
     source = as_source(FRAMES[kind](), target="label", batch_size=7, name="frame")
-    rows, labels, _ = read(source, Provenance().with_range("frame", 0, 3))
+    rows, labels, _ = read(source, with_rows({}, "frame", 0, 3))
     np.testing.assert_array_equal(rows, ROWS[3:])
     np.testing.assert_array_equal(labels, LABELS[3:])
     assert source.columns == ("c0", "c1", "c2")
@@ -346,7 +346,7 @@ def test_weights_come_from_a_column(tmp_path, kind):
         pa.csv.write_csv(table, path, pa.csv.WriteOptions(**options))
     source = table if kind == "table" else str(tmp_path / "rows.*")
     found = as_source(source, target="label", weight="w", batch_size=7, **options)
-    batches = list(found.batches(Provenance()))
+    batches = list(found.batches({}))
     np.testing.assert_array_equal(np.concatenate([b.rows.rows for b in batches]), ROWS)
     np.testing.assert_array_equal(np.concatenate([b.weights for b in batches]), weights)
     assert {batch.weights.dtype for batch in batches} == {np.dtype(np.float64)}
@@ -399,5 +399,5 @@ def test_text_that_is_no_number_says_how_to_read_it(tmp_path):
 
 def test_labels_that_differ_in_a_last_nul_stay_apart():
     table = pa.table({"x": [1.0, 2.0], "y": ["a", "a\0"]})
-    (batch,) = as_source(table, target="y").batches(Provenance())
+    (batch,) = as_source(table, target="y").batches({})
     assert batch.targets.tolist() == ["a", "a\0"]
