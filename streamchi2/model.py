@@ -278,10 +278,6 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
     features_of = None if planned is None else planned.without_projection()
     classes = None if targets is None else targets.classes
     with one_blas_thread:
-        if (remembered := reading.memory()) is not None:
-            memory, never = remembered
-            linear, calibration = memory.pooled(never, classes)
-            return FittedModel(linear, classes, calibration, features_of)
         if _is_dual(statistics, params):
             with reading.lock:
                 dual = DualRegression.of(reading, params.class_weight)

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
-from streamchi2.memory import MemoryLadder, Remembered
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.statistics.change import Change
-from streamchi2.statistics.class_moments import ClassMoments
-from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics, sample_with
+from streamchi2.statistics.feature_statistics import FeatureStatistics, sample_with
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.row_buffer import Block, Boundaries
-from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.validation import Floats
 
 if TYPE_CHECKING:
@@ -199,27 +196,6 @@ class Reading:
             learning(statistics, pending, features, feature_map, sampled=False).finish()
             return statistics, later
 
-    def memory(self) -> tuple[MemoryLadder, Remembered] | None:
-        """Return memories of several lengths and moments that forget nothing; None without them.
-
-        Those of a copied reading have learnt the pending rows, and solve every model anew. Others
-        are the stream's own, whose models were solved where they were due.
-        """
-        stream = self._stream
-        with stream.lock:
-            statistics = self.statistics if self._copy else stream.statistics
-            memory, pending = stream.memory, self._pending
-            if memory is None or statistics is None or statistics.labelled is None:
-                return None
-            if self._copy:
-                told = None
-                if pending is not None:
-                    told = told_block(
-                        pending, stream.pending_cache.of(self.feature_map, pending, stream.n_jobs)
-                    )
-                memory = memory.with_pending(told)
-            return memory, never_forgotten(statistics)
-
     def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64], GramMatrix]:
         """Return the features of all rows, which must be kept, and their shifted Gram matrix.
 
@@ -258,16 +234,3 @@ def learning(
     return statistics.absorbing(
         features, block.rows, block.targets, block.weights, observed=observed, sampled=sampled
     )
-
-
-def told_block(block: Block, features: Floats) -> FeatureBlock:
-    """Return a block of rows as its features, targets and weights."""
-    weights = np.ones(features.shape[0]) if block.weights is None else block.weights
-    return FeatureBlock(features, block.targets, weights)
-
-
-def never_forgotten(statistics: FeatureStatistics) -> Remembered:
-    """Return the moments of all rows with targets, which a stream with memories has."""
-    labelled = statistics.labelled
-    assert isinstance(labelled, ClassMoments | TargetMoments)
-    return labelled

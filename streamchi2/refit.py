@@ -95,9 +95,7 @@ class RefitSchedule(Saved):
         due = unknown or n_labelled >= 2 * self.tuned_on
         model = fit(reading, params, None if due or not chosen else self.alpha)
         softmax, shifts = (self.inverse_temperature, self.uniform_share), None
-        if stream.memory is not None and (own := model.calibration) is not None:
-            softmax = own.inverse_temperature, own.uniform_share  # memories know theirs
-        elif due:
+        if due:
             calibration = None if model.classes is None else model.calibration
             if calibration is not None and calibration.shifts.size > 1:
                 softmax = calibration.inverse_temperature, calibration.uniform_share

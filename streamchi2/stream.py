@@ -17,9 +17,8 @@ from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap
-from streamchi2.memory import BLOCK_ROWS, MemoryLadder, MemoryParams
 from streamchi2.provenance import Provenance, ProvenanceKind, merged_provenance
-from streamchi2.reading import PendingFeatures, Reading, learning, never_forgotten, told_block
+from streamchi2.reading import PendingFeatures, Reading, learning
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
@@ -27,14 +26,12 @@ from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
 from streamchi2.statistics.change import Change, Step
-from streamchi2.statistics.class_moments import ClassMoments
-from streamchi2.statistics.feature_statistics import FeatureBlock, FeatureStatistics
+from streamchi2.statistics.feature_statistics import FeatureStatistics
 from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
 from streamchi2.statistics.targets import (
     ClassTargets,
     IndicatorTargets,
     NumericTargets,
-    has_target,
 )
 from streamchi2.validation import Floats, Rows
 
@@ -74,8 +71,6 @@ class Stream(Saved):
         Rows after which a row counts half; that of the map where there is one.
     longest : int or None, default=None
         Most rows of a block where blocks end at growing steps; None where they do not.
-    memory_params : MemoryParams or None, default=None
-        How memories of several lengths are solved; None where there is one memory.
 
     Notes
     -----
@@ -94,9 +89,7 @@ class Stream(Saved):
         "learns": Bool(),
         "half_life": Maybe(Float(0.0)),
         "longest": Maybe(Int(1, LONGEST_BLOCK)),
-        "memory_params": Maybe(Object((MemoryParams,))),
         "statistics": Maybe(Object((FeatureStatistics,))),
-        "memory": Maybe(Object((MemoryLadder,))),
         "buffer": Object((RowBuffer,)),
         "provenance": ProvenanceKind(),
     }
@@ -111,7 +104,6 @@ class Stream(Saved):
         learns: bool = True,
         half_life: float | None = None,
         longest: int | None = None,
-        memory_params: MemoryParams | None = None,
     ) -> None:
         self.n_features = n_features
         self.names = names
@@ -120,9 +112,7 @@ class Stream(Saved):
         self.learns = learns
         self.half_life = half_life if feature_map is None else feature_map.params.half_life
         self.longest = longest
-        self.memory_params = memory_params
         self.statistics: FeatureStatistics | None = None  # made with the map
-        self.memory: MemoryLadder | None = None  # from where the dual form ends
         self.provenance: Provenance = {}
         self.buffer = RowBuffer(self._boundaries())
         self._start()
@@ -175,8 +165,6 @@ class Stream(Saved):
             doublings = (n_pending // schedule.first_rows).bit_length()
             schedule = replace(schedule, first_rows=schedule.first_rows << doublings)
         longest = self.longest
-        if self.memory_params is not None:
-            longest = BLOCK_ROWS  # weights of memories move there, whoever reads
         dual_rows = self._dual_rows(adaptive.feature_map)
         if longest is None or not dual_rows:
             return Boundaries(schedule.positions, schedule.periods)
@@ -275,7 +263,7 @@ class Stream(Saved):
         with one_blas_thread:
             if self._unfinished is not None:
                 self.finish()
-            adaptive, feature_map, memory = self.feature_map, None, self.memory
+            adaptive, feature_map = self.feature_map, None
             steps: list[Step] = []
             values: dict[str, Any] = {"_few": None, "_provisional": None, "_reading": None}
             if adaptive is not None:
@@ -293,21 +281,12 @@ class Stream(Saved):
                 statistics = self.statistics
                 if statistics is None:
                     statistics = self.new_statistics(features.shape[1], feature_map)
-                judged = None
-                if self.memory_params is not None:
-                    told = told_block(block, features)
-                    if memory is None:
-                        memory = self._new_memory(statistics, told)
-                    else:
-                        judged = memory.judged(told, never_forgotten(statistics))
                 steps.append(learning(statistics, block, features, feature_map))
-                if memory is not None and judged is not None:
-                    steps.append(memory.learning(told, judged))
                 if not statistics.is_dual or block.stop >= statistics.dual_rows:
                     values["gram_cache"] = GramMatrix()
                 values["statistics"] = statistics
             steps.append(self.buffer.moving(block.stop, self._boundaries(0, adaptive)))
-            values |= {"feature_map": adaptive, "memory": memory, "version": self.version + 1}
+            values |= {"feature_map": adaptive, "version": self.version + 1}
             # Written down first: what is begun can be finished.
             self._unfinished = Change(self, values, tuple(steps))
             self.finish()
@@ -342,22 +321,6 @@ class Stream(Saved):
             sample_seed=seed,
             separate=targets is not None and targets.separate,
         )
-
-    def _new_memory(
-        self, statistics: FeatureStatistics, block: FeatureBlock
-    ) -> MemoryLadder | None:
-        """Return memories of all rows, with a block that is about to be learnt, once it is time.
-
-        None while rows are kept, since models in dual form forget nothing, or none has a target.
-        """
-        assert self.memory_params is not None
-        n_rows = statistics.n_rows + block.n_rows
-        if statistics.n_kept == statistics.n_rows and n_rows < statistics.dual_rows:
-            return None
-        blocks = (*statistics.kept, block)
-        if not any(has_target(one.targets, one.n_rows).any() for one in blocks):
-            return None
-        return MemoryLadder(self.memory_params, blocks, self.buffer.position + block.n_rows)
 
     def provisional(
         self, adaptive: AdaptiveFeatureMap, pending: Block
@@ -472,8 +435,6 @@ class Stream(Saved):
         feature_map = None if self.feature_map is None else self.feature_map.copy().fade(factor)
         if self.statistics is not None:
             self.statistics.fade(factor)
-        if self.memory is not None:
-            self.memory.fade(factor)
         self.feature_map = feature_map
         self._changed()
         return self
@@ -526,12 +487,6 @@ class Stream(Saved):
         self.provenance, self.targets = provenance, targets
 
     def _pool(self, shard: Self) -> None:
-        if self.memory_params is not None:
-            raise StateMismatchError(
-                "half_life='auto' cannot merge two streams: which memory to trust was learnt along "
-                "each of them, and their rows have no common order; let one estimator learn both, "
-                "or use a half_life of your own"
-            )
         total = self.n_rows + shard.n_rows
         self.flush()
         shard.flush()
@@ -543,7 +498,7 @@ class Stream(Saved):
 
     def _adopt(self, shard: Self, feature_map: AdaptiveFeatureMap | None) -> None:
         self.feature_map, self.statistics = feature_map, shard.statistics
-        self.memory, self.buffer = shard.memory, shard.buffer
+        self.buffer = shard.buffer
 
     def _hand_over(self, pending: Block | None) -> None:
         if pending is not None:
@@ -588,7 +543,6 @@ class Stream(Saved):
             targets=self.targets,
             learns=self.learns,
             longest=self.longest,
-            memory_params=self.memory_params,
         )
 
     def copy(self) -> Self:
@@ -599,10 +553,7 @@ class Stream(Saved):
             state = {name: vars(self)[name] for name in self.STATE}
             statistics = None if self.statistics is None else self.statistics.copy()
             # Maps, targets and provenance are replaced, never changed.
-            memory = None if self.memory is None else self.memory.copy()
-            twin.__dict__.update(
-                state, statistics=statistics, memory=memory, buffer=self.buffer.copy()
-            )
+            twin.__dict__.update(state, statistics=statistics, buffer=self.buffer.copy())
             twin._start()
             twin.n_jobs, twin.stepwise = self.n_jobs, self.stepwise
         return twin
@@ -640,7 +591,6 @@ class Stream(Saved):
         else:
             require(self.learns, "statistics that are not learnt")
             self._check_statistics(statistics)
-        self._check_memory()
         self._check_pending()
 
     def _check_statistics(self, statistics: FeatureStatistics) -> None:
@@ -669,29 +619,6 @@ class Stream(Saved):
         for block in statistics.kept:
             if targets is not None:
                 targets.check_block(block.targets, block.n_rows)
-
-    def _check_memory(self) -> None:
-        memory, statistics = self.memory, self.statistics
-        labelled = None if statistics is None else statistics.labelled
-        due = self.memory_params is not None and labelled is not None
-        require((memory is not None) == due, "memories must be at work, or none")
-        if self.memory_params is not None:
-            require(self.half_life is None, "memories of many lengths, or one half_life")
-            require(self.feature_map is not None and self.targets is not None, "nothing to judge")
-        if memory is None:
-            return
-        assert statistics is not None
-        require(memory.params == self.memory_params, "memories of other parameters")
-        require(memory.position == self.buffer.position, "memories of other rows")
-        require(memory.sums.origin.size == statistics.n_features, "memories of other features")
-        numeric = self.targets is not None and self.targets.classes is None
-        require(numeric == (memory.classes is None), "memories of other targets")
-        if isinstance(labelled, ClassMoments):
-            same = memory.classes is not None and np.array_equal(memory.classes, labelled.classes)
-            require(same, "memories of other classes")
-        else:
-            n_targets = getattr(labelled, "n_targets", None)
-            require(memory.sums.target_origin.size == n_targets, "memories of other targets")
 
     def _check_pending(self) -> None:
         pending = self.buffer.pending

@@ -98,14 +98,6 @@ ESTIMATORS = {
         ),
         CODES,
     ),
-    "remembering classifier": (
-        lambda: ExpChi2Classifier(16, half_life="auto", random_state=0, basis="orthogonal"),
-        WORDS,
-    ),
-    "remembering regressor": (
-        lambda: ExpChi2Regressor(16, half_life="auto", random_state=0, basis="orthogonal"),
-        NUMBERS,
-    ),
     "regressor": (
         lambda: ExpChi2Regressor(16, penalty="lasso", alpha=0.01, basis="orthogonal"),
         NUMBERS,
@@ -154,10 +146,6 @@ ESTIMATORS = {
     "river classifier": (
         lambda: river.ExpChi2Classifier(16, half_life=99.0, seed=0, basis="orthogonal"),
         CODES,
-    ),
-    "river remembering classifier": (
-        lambda: river.ExpChi2Classifier(24, half_life="auto", seed=0, basis="orthogonal"),
-        WORDS,
     ),
     "river dual classifier": (  # fewer rows than features for a while after the map is planned
         lambda: river.ExpChi2Classifier(80, seed=0, basis="orthogonal"),

@@ -27,8 +27,6 @@ def instances():
     """Return an object of each class that can be saved."""
     examples = [make() for make in PARTS.values()]
     examples += [estimator_after(name, n_rows) for name in ESTIMATORS for n_rows in (0, 66)]
-    # Memories begin where rows are no longer kept.
-    examples += [estimator_after(name, 300) for name in ESTIMATORS if "remembering" in name]
     return {type(part): part for part in parts_of(examples, [])}
 
 

@@ -229,7 +229,6 @@ def _roots_of_dict(x):
 
 BY_ROWS = {
     "streamchi2": lambda seed: RowByRowClassifier(seed=seed),
-    "streamchi2, auto": lambda seed: RowByRowClassifier(half_life="auto", seed=seed),
     "ARFClassifier": lambda seed: forest.ARFClassifier(seed=seed),
     "SRPClassifier": lambda seed: ensemble.SRPClassifier(seed=seed),
     "HoeffdingAdaptiveTree": lambda seed: tree.HoeffdingAdaptiveTreeClassifier(seed=seed),

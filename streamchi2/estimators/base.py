@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.automatic_memory import refuse_automatic
 from streamchi2.estimators.descriptors import names_of, resolved_columns, same_descriptors
 from streamchi2.estimators.facts import FittedFacts, facts_as_html
 from streamchi2.estimators.fit_stream import FitStream
@@ -23,7 +22,6 @@ from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
 from streamchi2.feature_map.feature_map import Projection
-from streamchi2.memory import MemoryParams
 from streamchi2.model import Components, ModelParams, components_of
 from streamchi2.reading import Reading
 from streamchi2.runtime.interrupts import deferred_interrupts
@@ -39,7 +37,7 @@ from streamchi2.validation import (
     Rows,
     as_estimator_features,
     as_estimator_rows,
-    as_positive_float,
+    as_half_life,
     as_weights,
     check_named_alike,
     columns_of,
@@ -74,7 +72,7 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
     _has_map: ClassVar[bool] = False
     _learns: ClassVar[bool] = True  # statistics of the features
 
-    half_life: float | str | None
+    half_life: float | None
     _stream: Stream
 
     @property
@@ -299,9 +297,7 @@ class StreamEstimator(FitStream, FittedFacts, Saved, BaseEstimator):
             self._refuse_change("half_life", present, self._stream.half_life)
 
     def _checked_half_life(self) -> float | None:
-        present = self.half_life
-        refuse_automatic(present, type(self).__name__)
-        return None if present is None else as_positive_float(present, name="half_life")
+        return None if self.half_life is None else as_half_life(self.half_life)
 
     @staticmethod
     def _refuse_change(name: str, now: Any, before: Any) -> None:
@@ -370,13 +366,7 @@ class MapEstimator(MapReadings, StreamEstimator):
             feature_map=self._first_map(params.with_seed(drawn_seed(self.random_state))),
             targets=targets,
             learns=self._learns,
-            memory_params=self._memory_params(),
         )
-
-    def _memory_params(self) -> MemoryParams | None:
-        """Return how memories of several lengths are solved; None where there is one memory."""
-        refuse_automatic(self.half_life, type(self).__name__)
-        return None
 
     def _first_map(self, params: MapParams) -> AdaptiveFeatureMap:
         return AdaptiveFeatureMap(params)
@@ -406,7 +396,6 @@ class MapEstimator(MapReadings, StreamEstimator):
         n_workers(self.n_jobs)
         if first:
             check_named_alike(self.landmarks, X, name="landmarks")
-            self._memory_params()
             self._map_params(n_features, 0, X)
             return
         before = self._params_of_map("half_life")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from streamchi2.estimators.automatic_memory import is_automatic
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets, IndicatorTargets, with_labels
 from streamchi2.validation import as_indicators, as_labels, is_indicator
@@ -78,11 +77,6 @@ def _indicators(
                 f"{name} must be None where y has a column for each label, got {value!r}: it is "
                 "defined for one label a row"
             )
-    if is_automatic(getattr(estimator, "half_life", None)):
-        raise ValueError(
-            "half_life must be a number or None where y has a column for each label, got 'auto': "
-            "memories are weighed by one label a row"
-        )
     targets = as_indicators(y, n_rows)
     found = IndicatorTargets(targets.shape[1])
     if classes is not None and not np.array_equal(classes, np.arange(found.n_targets)):

@@ -79,7 +79,7 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
         n_buckets: int | str | None = "auto",
         normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | str | None = None,
+        half_life: float | None = None,
         dtype: str = "float32",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

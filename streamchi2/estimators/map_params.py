@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any
 
 from streamchi2.bases import LandmarkRows
-from streamchi2.estimators.automatic_memory import is_automatic
 from streamchi2.feature_map import BlockParams, MapParams
 from streamchi2.feature_map.feature_map import ColumnNumbers, read
 from streamchi2.feature_map.normalization import l1_normalized
@@ -54,10 +53,6 @@ def map_params(
         Of an earlier call, whose landmarks need not be read again.
     """
     own = {name: params[name] for name in _OF_BLOCK}
-    if is_automatic(own["half_life"]):
-        # The map forgets nothing, as that of a stream without half-life: coordinates are to serve
-        # every memory, the longest included, and k follows new values by transport all the same.
-        own["half_life"] = None
     if columns is None:
         before = None if known is None else known.blocks[0].landmarks
         landmarks = _landmarks(params["landmarks"], before, params["normalize"])

@@ -129,14 +129,9 @@ LEARNING = entries(
         solving. The map and the principal components do not depend on it. The answer is exact, at
         the price of one more scatter matrix for every class; where classes are many, weights of
         rows cost nothing.
-    half_life : float, "auto" or None
+    half_life : float or None
         Number of rows after which a row counts half, in the histogram of inputs and in everything
-        that was learnt. None: all rows count the same. The penalty does not fade. "auto" finds the
-        length of the memory: half-lives of 64, 256 and 1024 rows and a memory that never forgets
-        learn side by side, and each counts as much as its predictions of the latest rows, made
-        before these were learnt, have deserved; see ``memory_weights_``. That begins with row D,
-        takes four times the memory and needs ridge regression on all features; the histogram of
-        inputs forgets nothing. Streams under "auto" are not merged.
+        that was learnt. None: all rows count the same. The penalty does not fade.
     """
 )
 
@@ -287,9 +282,6 @@ ATTRIBUTES = {
     "transports_": "tuple of Transport",
     "transport_residual_": "float",
     "landmarks_": "csr_array: landmarks",
-    "memory_weights_": "dict of float or None to float: half_life",
-    "memory_history_": "tuple of two ndarrays: half_life",
-    "n_effective_rows_": "float: half_life",
     "n_samples_seen_": "int",
     "n_features_in_": "int",
     "feature_names_in_": "ndarray of str",

@@ -12,15 +12,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.errors import NoTargetError
-from streamchi2.estimators.automatic_memory import (
-    MemoryReadings,
-    check_same_memory,
-    memory_params,
-)
 from streamchi2.estimators.base import ComponentsEstimator
 from streamchi2.estimators.two_passes import TwoPasses
 from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
-from streamchi2.memory import MemoryParams
 from streamchi2.model import FittedModel, ModelParams, descriptor_entries, fit
 from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.stream import Stream
@@ -29,7 +23,7 @@ from streamchi2.validation import as_estimator_rows
 _PLAIN = frozenset({str, float, int, bool, type(None)})  # values of these never change
 
 
-class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
+class MapRegression(TwoPasses, ComponentsEstimator):
     """A map estimator whose model is penalised least squares on targets of some kind."""
 
     # What decides about the model beside the stream.
@@ -39,7 +33,6 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
         "alpha",
         "l1_ratio",
         "descriptors",
-        "half_life",
     )
 
     def __init__(
@@ -60,7 +53,7 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
         n_buckets: int | str | None = "auto",
         normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | str | None = None,
+        half_life: float | None = None,
         dtype: str = "float32",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -90,14 +83,6 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         return ModelParams(self._n_pca(), penalty)
 
-    def _memory_params(self) -> MemoryParams | None:
-        return memory_params(self.half_life, self._model_params())
-
-    def _check_params(self, X: Any, n_features: int, *, first: bool) -> None:
-        super()._check_params(X, n_features, first=first)
-        if not first:
-            check_same_memory(self.half_life, self._model_params(), self._stream)
-
     def _first_map(self, params: MapParams) -> AdaptiveFeatureMap:
         planned: AdaptiveFeatureMap | None = vars(self).get("_planned")  # by a first pass
         return super()._first_map(params) if planned is None else planned
@@ -110,7 +95,6 @@ class MapRegression(TwoPasses, MemoryReadings, ComponentsEstimator):
             known: FittedModel = last[1]  # whose parameters need no second check
             return known
         params = self._model_params()
-        check_same_memory(self.half_life, params, self._stream)
 
         def work() -> FittedModel:
             model = fit(reading, params)

@@ -14,9 +14,6 @@ from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.automatic_memory import (
-    refuse_automatic,
-)
 from streamchi2.estimators.facts import FittedFacts, facts_as_html
 from streamchi2.estimators.map_params import (
     divided,
@@ -27,7 +24,6 @@ from streamchi2.estimators.map_params import (
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
-from streamchi2.memory import MemoryParams
 from streamchi2.reading import Reading
 from streamchi2.river.dict_rows import DictReader
 from streamchi2.river.key_columns import KeyColumns
@@ -74,7 +70,7 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
     n_components: Any
     seed: int | None
     landmarks: Any
-    half_life: float | str | None
+    half_life: float | None
     _stream: Stream | None
 
     def _start(self) -> None:
@@ -156,15 +152,9 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
             targets=self._no_targets(),
             learns=self._learns,
             longest=1024,
-            memory_params=self._memory_params(),
         )
         stream.stepwise = True
         return stream
-
-    def _memory_params(self) -> MemoryParams | None:
-        """Return how memories of several lengths are solved; None where there is one memory."""
-        refuse_automatic(self.half_life, type(self).__name__)
-        return None
 
     def _no_targets(self) -> ClassTargets | NumericTargets | None:
         return None

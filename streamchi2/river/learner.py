@@ -11,17 +11,11 @@ from river.utils.dataframe import into_frame, into_series
 from scipy import sparse
 
 from streamchi2.errors import NoTargetError
-from streamchi2.estimators.automatic_memory import (
-    MemoryReadings,
-    check_same_memory,
-    memory_params,
-)
 from streamchi2.estimators.map_params import (
     n_pca_of_each,
 )
 from streamchi2.feature_map import FeatureMap
 from streamchi2.feature_map.adaptive import check_planned
-from streamchi2.memory import MemoryParams
 from streamchi2.model import FittedModel, ModelParams
 from streamchi2.refit import RefitSchedule
 from streamchi2.river.base import NamedStreamEstimator
@@ -48,7 +42,7 @@ from streamchi2.validation import Floats, as_choice, as_weights
 _CALIBRATION_ROWS = 128  # one number is fitted to them, again and again
 
 
-class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
+class NamedStreamModel(ModelReadings, NamedStreamEstimator):
     """A stream of named rows with a model that is solved at growing positions."""
 
     STATE: ClassVar[dict[str, Kind]] = {
@@ -90,10 +84,8 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         """Validate the parameters that decide how statistics become a model, and return them."""
         weight = self.class_weight
         given = (self.n_pca, self.penalty, self.alpha, self.l1_ratio, self.calibrate, weight)
-        if self._checked is None or self._checked[0] != (given, self.half_life):
-            params = self._validated_params()
-            check_same_memory(self.half_life, params, self._stream)
-            self._checked = (given, self.half_life), params
+        if self._checked is None or self._checked[0] != given:
+            self._checked = given, self._validated_params()
         return self._checked[1]
 
     def _validated_params(self) -> ModelParams:
@@ -107,9 +99,6 @@ class NamedStreamModel(ModelReadings, MemoryReadings, NamedStreamEstimator):
         if self.calibrate is not None:
             as_choice(self.calibrate, ("quantile",), name="calibrate")
         return ModelParams(n_pca, penalty, self.calibrate, _CALIBRATION_ROWS)
-
-    def _memory_params(self) -> MemoryParams | None:
-        return memory_params(self.half_life, self._model_params())
 
     def _new_stream(self) -> Stream:
         self._model_params()

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame
 
-from streamchi2.estimators.automatic_memory import is_automatic
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.model import ModelParams
 from streamchi2.river.named_targets import NamedTargetsModel
 from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
 from streamchi2.statistics.targets import IndicatorTargets, NumericTargets
@@ -63,14 +61,6 @@ class ExpChi2MultiLabelClassifier(NamedTargetsModel, base.MultiLabelClassifier):
 
     def _no_targets(self) -> IndicatorTargets:
         return IndicatorTargets(1, names=())
-
-    def _validated_params(self) -> ModelParams:
-        if is_automatic(self.half_life):
-            raise ValueError(
-                "half_life must be a number or None for several labels a row, got 'auto': memories "
-                "are weighed by one label a row"
-            )
-        return super()._validated_params()
 
     def _checked_value(self, name: Any, value: Any) -> float:
         if isinstance(value, bool | int | float | np.number | np.bool_) and value in (0, 1):

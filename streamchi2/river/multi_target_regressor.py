@@ -54,7 +54,7 @@ class ExpChi2MultiTargetRegressor(NamedTargetsModel, base.MultiTargetRegressor):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"n_components": 16, "n_terms": 2, "half_life": "auto", "basis": "orthogonal"}
+        yield {"n_components": 16, "n_terms": 2, "half_life": 99.0, "basis": "orthogonal"}
 
     def _no_targets(self) -> NumericTargets:
         return NumericTargets(1, flat=False, names=())

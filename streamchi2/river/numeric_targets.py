@@ -33,7 +33,7 @@ class NumericTargetsModel(NamedStreamModel):
         n_buckets: Any = "auto",
         normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | str | None = None,
+        half_life: float | None = None,
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:

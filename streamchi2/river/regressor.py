@@ -63,7 +63,6 @@ class ExpChi2Regressor(NumericTargetsModel, base.MiniBatchRegressor):
         yield {"n_components": 64}
         yield {"n_components": 300, "alpha": 0.1, "half_life": 99.0, "seed": 1}
         yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
-        yield {"n_components": 32, "half_life": "auto", "basis": "orthogonal"}
         yield {"n_components": 40, "basis": "landmarks", "half_life": 99.0}
         yield {"n_components": 64, "basis": "additive"}
         yield {"n_components": 32, "penalty": "lasso", "alpha": 0.1, "n_pca": 0.9}

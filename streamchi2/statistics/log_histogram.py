@@ -20,7 +20,7 @@ from streamchi2.statistics.log_bins import (
 )
 from streamchi2.validation import (
     Rows,
-    as_positive_float,
+    as_half_life,
     as_positive_int,
     as_values,
     as_weights,
@@ -82,7 +82,7 @@ class LogHistogram(BinCounts):
                 f"got {bins_per_octave}"
             )
         if half_life is not None:
-            half_life = as_positive_float(half_life, name="half_life")
+            half_life = as_half_life(half_life)
             if half_life < _MIN_HALF_LIFE:
                 raise ValueError(
                     f"half_life must be at least {_MIN_HALF_LIFE} rows, got {half_life}"

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from streamchi2.validation.params import (
     as_choice,
+    as_half_life,
     as_number_or_choice,
     as_positive_float,
     as_positive_int,
@@ -55,6 +56,7 @@ __all__ = [
     "as_estimator_features",
     "as_estimator_rows",
     "as_features",
+    "as_half_life",
     "as_indicators",
     "as_label",
     "as_labels",

@@ -39,6 +39,23 @@ def as_positive_float(value: Any, *, name: str) -> float:
     return number
 
 
+def as_half_life(value: Any) -> float:
+    """Return a half-life as a positive finite float.
+
+    >>> as_half_life("auto")
+    Traceback (most recent call last):
+        ...
+    ValueError: half_life must be a number of rows, after which a row counts half, or None, so \
+that all count the same, got 'auto'
+    """
+    if isinstance(value, str):
+        raise ValueError(
+            "half_life must be a number of rows, after which a row counts half, or None, so that "
+            f"all count the same, got {value!r}"
+        )
+    return as_positive_float(value, name="half_life")
+
+
 def as_seed(value: Any, *, name: str = "seed") -> int:
     """Return a seed as a non-negative int of Python's own, which a file has a place for.
 

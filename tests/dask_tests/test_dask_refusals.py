@@ -22,13 +22,6 @@ REFUSALS = {
         ValueError,
         "half_life must be None",
     ),
-    "several memories": (
-        lambda: streamchi2.dask.fit(
-            ExpChi2Classifier(8, half_life="auto"), [delayed((ROWS, WORDS))]
-        ),
-        ValueError,
-        "half_life must be None.* got 'auto'",
-    ),
     "an array of numpy": (
         lambda: streamchi2.dask.fit(ExpChi2Sampler(8), ROWS),
         TypeError,

@@ -140,7 +140,7 @@ def test_bad_labels_leave_no_trace(model, labels, options, message):
 
 
 def test_what_is_defined_for_one_label_a_row_is_refused():
-    refused = {"class_weight": "balanced", "calibrate": "quantile", "half_life": "auto"}
+    refused = {"class_weight": "balanced", "calibrate": "quantile"}
     for name, value in refused.items():
         model = ExpChi2Classifier(16, **{name: value})
         with pytest.raises(ValueError, match=rf"{name} must be .*None where y has a column"):

@@ -82,7 +82,7 @@ def test_equal_states_give_equal_bytes_however_they_came_about(name):
     assert dumped(pieces) == dumped(whole)
 
 
-@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "remembering" not in name])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_merging_after_loading_equals_merging_before(name):
     make, targets = ESTIMATORS[name]
     base = learn(make(), targets, 0, 100)

@@ -58,10 +58,6 @@ MODELS = {
     "fading classifier": lambda: ExpChi2Classifier(
         n_components=96, seed=3, half_life=130.0, basis="orthogonal"
     ),
-    "remembering classifier": lambda: ExpChi2Classifier(
-        n_components=96, seed=3, half_life="auto", basis="orthogonal"
-    ),
-    "remembering regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, half_life="auto"),
     "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, basis="orthogonal"),
     "fading dual regressor": lambda: ExpChi2Regressor(
         n_components=700, seed=3, half_life=99.0, basis="orthogonal"

@@ -46,7 +46,6 @@ BASES = {
     "landmarks": {"basis": "landmarks", "n_buckets": 512},
     "gaussian": {"basis": "gaussian", "n_buckets": 512},
     "fading": {"n_buckets": 512, "half_life": 150.0},
-    "remembering": {"n_buckets": 512, "half_life": "auto"},
 }
 
 
@@ -118,7 +117,6 @@ def assert_close(ours, theirs, named, matrices):
 
 
 CASES = [(kind, basis) for kind in KINDS for basis in BASES]
-CASES.remove(("labels", "remembering"))  # memories are weighed by one label a row
 
 
 @pytest.mark.parametrize(("kind", "basis"), CASES)

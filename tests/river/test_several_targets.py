@@ -234,9 +234,7 @@ def test_bad_targets_leave_no_trace(kind, target, error, message, n_rows):
     assert dumped(model) == before
 
 
-def test_what_is_defined_for_one_label_a_row_is_refused():
-    with pytest.raises(ValueError, match="half_life must be a number or None for several labels"):
-        new("labels", half_life="auto").learn_one(ROWS[0], LABELS[0])
+def test_streams_of_other_targets_are_refused():
     other = learnt(new("numbers"), ROWS[:100], [{"other": number} for number in NUMBERS])
     model = learnt(new("numbers"), ROWS[:100], PAIRS)
     before = dumped(model)

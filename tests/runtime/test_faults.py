@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from examples.reliability import faults
-from streamchi2.memory import faded_sums
-from streamchi2.memory.faded_sums import FadedSums
 from streamchi2.persistence import dumped, loaded
 from streamchi2.state import same_state
 from streamchi2.statistics import moments
@@ -48,20 +46,15 @@ def test_a_fault_between_writing_a_change_down_and_making_it_tears_nothing(monke
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["features", "classes", "numbers", "several memories"])
+@pytest.mark.parametrize("kind", ["features", "classes", "numbers"])
 def test_a_block_that_failed_on_its_way_is_finished_later(monkeypatch, kind, dtype):
     monkeypatch.setattr(moments, "_PANEL_COLUMNS", 4)
     monkeypatch.setattr(moments, "_STRIP_ROWS", 2)
     monkeypatch.setattr(moments, "_FEW_ROWS", 0)  # so that products of float32 are added in steps
     rows = np.random.default_rng(0).normal(size=(30, 10)).astype(dtype)
     labels, weights = np.arange(30) % 3, np.linspace(0.5, 2.0, 30)
-    monkeypatch.setattr(faded_sums, "_PANEL_COLUMNS", 4)
 
     def started():
-        if kind == "several memories":
-            found = FadedSums((4.0, 9.0), np.zeros(10), np.zeros(1))
-            found.absorb(rows, rows[:, :1].astype(float), weights)
-            return found, found.absorbing(rows[::-1], rows[:, :1].astype(float), weights)
         if kind == "classes":
             found = ClassMoments(10).update(rows, labels, weights=weights)
             return found, found.pooling(rows[::-1], labels, weights)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, LogHistogram, StreamingRidge, river
 from streamchi2.hashing import mixed_bits
 from streamchi2.validation import as_number_or_choice, as_positive_float, as_positive_int, as_seed
 
@@ -68,3 +69,19 @@ def test_integers_beyond_float64_are_no_positive_floats():
     with pytest.raises(ValueError, match="beta must be positive and finite, got an integer of"):
         as_positive_float(10**400, name="beta")
     assert as_positive_int(10**400, name="n") == 10**400
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda half_life: ExpChi2Classifier(8, half_life=half_life).fit(np.eye(4), [0, 1, 0, 1]),
+        lambda half_life: ExpChi2Sampler(8, half_life=half_life).fit(np.eye(4)),
+        lambda half_life: StreamingRidge(half_life=half_life).fit(np.eye(4), np.arange(4.0)),
+        lambda half_life: river.ExpChi2Classifier(8, half_life=half_life).learn_one({"a": 1.0}, 1),
+        lambda half_life: LogHistogram(half_life=half_life),
+    ],
+    ids=["classifier", "sampler", "ridge", "river", "histogram"],
+)
+def test_a_half_life_in_words_is_refused_with_the_way_out(make):
+    with pytest.raises(ValueError, match=r"a number of rows.* or None, .* got 'auto'"):
+        make("auto")
