@@ -275,7 +275,6 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
         params = replace(params, penalty=replace(params.penalty, alpha=alpha))
     (statistics, sample), targets = reading.statistics_and_sample, reading.targets
     planned = reading.feature_map if reading.has_map else None
-    features_of = None if planned is None else planned.without_projection()
     classes = None if targets is None else targets.classes
     with one_blas_thread:
         if _is_dual(statistics, params):
@@ -287,7 +286,7 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
                 rows = dual.rows
                 codes = rows.targets if dual.codes is None else dual.codes
                 calibrator = DualCalibrator(left_out, codes, rows.weights, params.calibrate)
-            return FittedModel(linear, classes, calibrator, features_of)
+            return FittedModel(linear, classes, calibrator, planned)
         folded = statistics.folded()
         if folded.labelled is None:
             raise NoTargetError("no row has had a target yet")
@@ -295,15 +294,15 @@ def fit(reading: Reading, params: ModelParams, alpha: float | None = None) -> Fi
         if known is not None and classes is not None and known.size < classes.size:
             folded = folded.copy()  # of classes that were announced no row has come yet
             folded.labelled.announce(classes)  # type: ignore[union-attr]
-        problem = _problem(folded, planned, params)
+        problem = _problem(folded, params)
         found = solve(problem, params.penalty)
     linear, calibrator = found.model, None
     if params.signed and not params.fit_intercept:  # back to scores of 0 and 1
         linear = replace(linear, coef=linear.coef / 2.0, intercept=linear.intercept + 0.5)
     if sample is not None:
         factors = _factors(folded.labelled, params)
-        calibrator = SampleCalibrator(found, features_of, classes, sample, params, factors)
-    return FittedModel(linear, classes, calibrator, features_of, found.scales)
+        calibrator = SampleCalibrator(found, planned, classes, sample, params, factors)
+    return FittedModel(linear, classes, calibrator, planned, found.scales)
 
 
 def _is_dual(statistics: FeatureStatistics, params: ModelParams) -> bool:
@@ -311,9 +310,7 @@ def _is_dual(statistics: FeatureStatistics, params: ModelParams) -> bool:
     return statistics.is_dual and simple and params.fit_intercept
 
 
-def _problem(
-    statistics: FeatureStatistics, feature_map: FeatureMap | None, params: ModelParams
-) -> RegressionProblem:
+def _problem(statistics: FeatureStatistics, params: ModelParams) -> RegressionProblem:
     """Return the regression in the coordinates in which it is to be solved."""
     n_pca = params.n_pca
     # Ridge regression reads one triangle of the scatter, of which no copy is needed.
@@ -323,10 +320,6 @@ def _problem(
         raise NoTargetError("no row has had a target yet")
     if not params.fit_intercept:
         moments = through_origin(moments, signed=params.signed)
-    known = None if feature_map is None else feature_map.projection
-    if known is not None:
-        sizes = consecutive(known.sizes)
-        return RegressionProblem(moments, known.vectors, sizes, known.mean, known.mean)
     sizes = consecutive(statistics.sizes)
     if n_pca is None:
         return RegressionProblem(moments, None, sizes, moments.mean)
@@ -363,7 +356,7 @@ def descriptor_entries(reading: Reading, params: ModelParams) -> NDArray[np.floa
     """Return the largest penalty of a group lasso at which each descriptor is in."""
     params = replace(params, penalty=replace(params.penalty, penalty="group_lasso"))
     with one_blas_thread:
-        problem = _problem(reading.statistics.folded(), reading.feature_map, params)
+        problem = _problem(reading.statistics.folded(), params)
         return entry_alphas(definite(problem.moments), problem.groups)
 
 

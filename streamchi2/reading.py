@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.dual_ridge import GramMatrix
-from streamchi2.statistics.change import Change
 from streamchi2.statistics.feature_statistics import FeatureStatistics, sample_with
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.row_buffer import Block, Boundaries
@@ -193,7 +192,9 @@ class Reading:
             if statistics.sample is not None:
                 sampled = pending.rows, pending.targets, pending.weights
                 later = partial(sample_with, statistics.sample, *sampled)
-            learning(statistics, pending, features, feature_map, sampled=False).finish()
+            statistics.absorbing(
+                features, pending.rows, pending.targets, pending.weights, sampled=False
+            ).finish()
             return statistics, later
 
     def gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64], GramMatrix]:
@@ -218,19 +219,3 @@ class Reading:
         """Let go of the copied statistics, D x D numbers; they are copied again when needed."""
         with self._lock:
             self._results.pop("statistics", None)
-
-
-def learning(
-    statistics: FeatureStatistics,
-    block: Block,
-    features: Floats,
-    feature_map: FeatureMap | None,
-    *,
-    sampled: bool = True,
-) -> Change:
-    """Return the change that takes a block into statistics of features."""
-    # Components that are known need no rows without targets.
-    observed = feature_map is None or feature_map.projection is None
-    return statistics.absorbing(
-        features, block.rows, block.targets, block.weights, observed=observed, sampled=sampled
-    )

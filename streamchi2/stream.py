@@ -18,7 +18,7 @@ from scipy import sparse
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap
 from streamchi2.provenance import Provenance, ProvenanceKind, merged_provenance
-from streamchi2.reading import PendingFeatures, Reading, learning
+from streamchi2.reading import PendingFeatures, Reading
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
@@ -183,8 +183,6 @@ class Stream(Saved):
             return 0
         if adaptive is None:
             return _kept_rows(self.n_features)
-        if adaptive.projection is not None:
-            return 0
         known = adaptive.n_components if feature_map is None else feature_map.n_components
         return 0 if known is None else max(_kept_rows(known), adaptive.params.first_rows)
 
@@ -281,7 +279,9 @@ class Stream(Saved):
                 statistics = self.statistics
                 if statistics is None:
                     statistics = self.new_statistics(features.shape[1], feature_map)
-                steps.append(learning(statistics, block, features, feature_map))
+                steps.append(
+                    statistics.absorbing(features, block.rows, block.targets, block.weights)
+                )
                 if not statistics.is_dual or block.stop >= statistics.dual_rows:
                     values["gram_cache"] = GramMatrix()
                 values["statistics"] = statistics

@@ -100,7 +100,7 @@ def _numbers(part):
 
 def feature_map_of(model):
     """Return the map from rows to features that a model uses now."""
-    return model._reading.feature_map.without_projection()
+    return model._reading.feature_map
 
 
 def read(model, rows=ROWS[:40]):

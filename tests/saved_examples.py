@@ -279,22 +279,8 @@ def _stream_of_numbers():
     return stream.update(ROWS[:99], NUMBERS[:99, None]).flush().update(ROWS[:3], NUMBERS[:3, None])
 
 
-def _of_two_passes():
-    model = ExpChi2Classifier(
-        12,
-        descriptors={"left": [0, 1], "right": slice(2, None)},
-        n_pca=4,
-        penalty="group_lasso",
-        alpha=0.003,
-        random_state=0,
-        basis="orthogonal",
-    )
-    return model.fit_stream([(ROWS[:150], WORDS[:150])], memory_budget=1000)
-
-
-# What can be saved beside: statistics, maps, streams, and components of a first pass.
+# What can be saved beside: statistics, maps and streams.
 PARTS = {
-    "classifier of two passes": _of_two_passes,
     "empty histogram": LogHistogram,
     "histogram": lambda: LogHistogram().update(ROWS),
     "weighted histogram": lambda: LogHistogram(16).update(ROWS, WEIGHTS),

@@ -75,9 +75,6 @@ def seeds():
         ),
         ExpChi2Regressor(64, basis="subspace", random_state=0).fit(rows, rows[:, 0]),
         ExpChi2PCA(4, descriptors=two, n_pca=2, random_state=0, half_life=9).fit(rows),
-        ExpChi2Classifier(4, descriptors=two, n_pca=2, random_state=0).fit_stream(
-            [(rows, words)], memory_budget=100
-        ),
         StreamingRidge().fit(rows[:3], rows[:3, 0]),
         StreamingPCA(2, half_life=9).fit(np.tile(rows, (16, 1))),
         StreamingRidgeClassifier().fit(np.tile(rows, (16, 1)), np.tile(words, 16)),

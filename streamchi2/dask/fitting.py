@@ -12,12 +12,6 @@ from streamchi2.dask.partitions import partitions_of
 from streamchi2.dask.passes import inputs_seen, learnt, merged
 from streamchi2.dask.planning import planned_on_first_rows
 from streamchi2.estimators.base import MapEstimator, StreamEstimator
-from streamchi2.estimators.two_passes import (
-    TwoPasses,
-    first_of_two,
-    map_for_second_pass,
-    needs_two_passes,
-)
 from streamchi2.feature_map import AdaptiveFeatureMap
 from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.stream import Stream
@@ -33,7 +27,6 @@ def fit(
     *,
     target: str | None = None,
     weight: str | None = None,
-    memory_budget: Any = None,
     fan_in: int = 4,
 ) -> AnyEstimator:
     """Fit an estimator on a Dask collection, on the cluster of the active client if there is one.
@@ -67,10 +60,6 @@ def fit(
         Columns of a Dask DataFrame ``X`` that hold the targets and the sample weights; the others
         are learnt from. A row whose target is null is learnt from as by ``observe``. (These need
         the extra ``arrow``.)
-    memory_budget : int, str or None, default=None
-        Bytes for scatter matrices, as a number or like "4GB". Where the joint scatter of several
-        descriptors is above it and ``n_pca`` is given, their principal components are found
-        first and learning happens inside these, as by ``fit_stream``.
     fan_in : int, default=4
         How many partial results, each of 8 D^2 bytes, are merged by one task.
 
@@ -81,10 +70,9 @@ def fit(
 
     Notes
     -----
-    A partition is read twice, once where ``adapt=False`` or there is no map, and once more where
-    ``memory_budget`` asks for components first; its rows cross no wire. n partitions send n
-    partial results, 8 D^2 bytes each: let them be so large that learning, D^2 a row, takes
-    longer than sending, some thousands of rows.
+    A partition is read twice, once where ``adapt=False`` or there is no map. Rows stay with their
+    worker; n partitions send n partial results, 8 D^2 bytes each: let them be so large that
+    learning, D^2 a row, takes longer than sending, some thousands of rows.
 
     References
     ----------
@@ -109,9 +97,7 @@ def fit(
         )
     as_positive_int(fan_in, name="fan_in", minimum=2)
     parts = partitions_of(X, y, target, weight)
-    if isinstance(estimator, TwoPasses) and needs_two_passes(estimator, memory_budget):
-        result = _fitted_in_components(estimator, parts, fan_in)
-    elif isinstance(estimator, MapEstimator):
+    if isinstance(estimator, MapEstimator):
         result = _fitted_map(planned_on_first_rows(clone(estimator), parts), parts, fan_in)
     else:
         result = _tree(learnt, clone(estimator), parts, fan_in)
@@ -157,17 +143,6 @@ def _inputs_only(stream: Stream) -> Stream:
     assert stream.feature_map is not None
     adaptive = stream.feature_map.copy()
     return Stream(stream.n_features, names=stream.names, feature_map=adaptive, learns=False)
-
-
-def _fitted_in_components(estimator: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
-    """Return the estimator that has learnt inside the components of each descriptor."""
-    first = _fitted_map(planned_on_first_rows(first_of_two(estimator), parts), parts, fan_in)
-    second = clone(estimator)
-    second._planned = map_for_second_pass(first)
-    shard = planned_on_first_rows(second, parts)._empty_shard()
-    seen = map_for_second_pass(first)
-    seen.frozen = False
-    return _learnt_under(seen, shard, parts, fan_in)
 
 
 def _learnt_under(

@@ -21,7 +21,6 @@ from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca
 from streamchi2.estimators.map_readings import MapReadings
 from streamchi2.estimators.saved_params import ConstructorParams
 from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
-from streamchi2.feature_map.feature_map import Projection
 from streamchi2.model import Components, ModelParams, components_of
 from streamchi2.reading import Reading
 from streamchi2.runtime.interrupts import deferred_interrupts
@@ -363,13 +362,10 @@ class MapEstimator(MapReadings, StreamEstimator):
         return Stream(
             n_features,
             names=names,
-            feature_map=self._first_map(params.with_seed(drawn_seed(self.random_state))),
+            feature_map=AdaptiveFeatureMap(params.with_seed(drawn_seed(self.random_state))),
             targets=targets,
             learns=self._learns,
         )
-
-    def _first_map(self, params: MapParams) -> AdaptiveFeatureMap:
-        return AdaptiveFeatureMap(params)
 
     def _map_params(
         self, n_features: int, seed: int, X: Any = None, known: MapParams | None = None
@@ -432,14 +428,7 @@ class ComponentsEstimator(MapEstimator):
 
     def _check_params(self, X: Any, n_features: int, *, first: bool) -> None:
         super()._check_params(X, n_features, first=first)
-        n_pca = self._model_params().n_pca
-        adaptive = None if first else self._stream.feature_map
-        settled = None if adaptive is None else adaptive.projection
-        if settled is not None and _settles_otherwise(n_pca, settled):
-            raise ValueError(
-                "n_pca must not change after two passes, which have settled the components, got "
-                f"{n_pca} after {settled.sizes}; use fit_stream, or a clone, to start afresh"
-            )
+        self._model_params()
 
     def _components(self) -> Components:
         """Return principal components of all features seen."""
@@ -464,31 +453,9 @@ class ComponentsEstimator(MapEstimator):
         With several descriptors, of each by itself: a dict.
         """
         check_is_fitted(self)
-        adaptive = self._stream.feature_map
-        assert adaptive is not None
-        if adaptive.projection is not None:
-            return self._named(adaptive.projection.variance_shares)
         if self.n_pca is None:
             raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
         return self._named(self._components().variance_shares)
-
-
-def _settles_otherwise(n_pca: Any, projection: Projection) -> bool:
-    """Tell whether numbers of components are not those that a first pass has settled."""
-    if n_pca is None:
-        return True
-    numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(projection.sizes)
-    settled = zip(numbers, projection.blocks, projection.variance_shares, strict=True)
-    for number, vectors, shares in settled:
-        if isinstance(number, Integral):
-            if min(int(number), vectors.shape[0]) != shares.size:
-                return True
-        elif number is not None:
-            # A share of the variance was turned into the fewest components that hold it.
-            held, rounding = float(shares.sum()), 1e-9
-            if held < number - rounding or held - shares[-1] > number + rounding:
-                return True
-    return False
 
 
 def drawn_seed(random_state: Any) -> int:

@@ -110,46 +110,6 @@ def documented(
     return fill
 
 
-def documented_like(other: Callable[..., Any], **parameters: str) -> Callable[[F], F]:
-    """Fill ``%(parameters)s`` of a method from the entries of another one, and from others.
-
-    >>> def read(path, *, delimiter=","):
-    ...     '''Read a file.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     path : str
-    ...         Where it is.
-    ...     delimiter : str, default=","
-    ...         Between two cells.
-    ...     '''
-    >>> @documented_like(read, limit='''limit : int, default=9
-    ...     Most rows.''')
-    ... def read_some(path, *, limit=9, delimiter=","):
-    ...     '''Read the first rows.
-    ...
-    ...     %(parameters)s
-    ...     '''
-    >>> read_some.__doc__.splitlines()[4:6]
-    ['path : str', '    Where it is.']
-    """
-
-    def fill(method: F) -> F:
-        if method.__doc__ is None or other.__doc__ is None:
-            return method
-        words = inspect.cleandoc(other.__doc__)
-        section = re.search(r"Parameters\n-+\n(.*?)(?:\n\n\S[^\n]*\n-{3}|\Z)", words, re.DOTALL)
-        known = entries(section[1]) if section else {}
-        takes = dict(inspect.signature(method).parameters)
-        takes.pop("self", None)
-        wanted = _entries_of(takes, {**known, **parameters}, method)
-        sections = {"%(parameters)s": _section("Parameters", wanted)}
-        method.__doc__ = _filled(inspect.cleandoc(method.__doc__), sections, method)
-        return method
-
-    return fill
-
-
 def _describe_arguments(method: Callable[..., Any], known: Mapping[str, str]) -> None:
     words = inspect.cleandoc(method.__doc__ or "")
     takes = {

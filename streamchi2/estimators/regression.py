@@ -13,8 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.errors import NoTargetError
 from streamchi2.estimators.base import ComponentsEstimator
-from streamchi2.estimators.two_passes import TwoPasses
-from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
 from streamchi2.model import FittedModel, ModelParams, descriptor_entries, fit
 from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.stream import Stream
@@ -23,7 +21,7 @@ from streamchi2.validation import as_estimator_rows
 _PLAIN = frozenset({str, float, int, bool, type(None)})  # values of these never change
 
 
-class MapRegression(TwoPasses, ComponentsEstimator):
+class MapRegression(ComponentsEstimator):
     """A map estimator whose model is penalised least squares on targets of some kind."""
 
     # What decides about the model beside the stream.
@@ -82,10 +80,6 @@ class MapRegression(TwoPasses, ComponentsEstimator):
         grouped = self.descriptors is not None
         penalty = PenaltyParams.checked(self.penalty, self.alpha, self.l1_ratio, grouped=grouped)
         return ModelParams(self._n_pca(), penalty)
-
-    def _first_map(self, params: MapParams) -> AdaptiveFeatureMap:
-        planned: AdaptiveFeatureMap | None = vars(self).get("_planned")  # by a first pass
-        return super()._first_map(params) if planned is None else planned
 
     def _model(self) -> FittedModel:
         """Return one model, so that all parts of an answer belong together."""

@@ -1,7 +1,7 @@
 """Feature maps: parameters, planning, the frozen map, and the map that follows a stream."""
 
 from streamchi2.feature_map.adaptive import AdaptiveFeatureMap, KernelError, Transport
-from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, Projection
+from streamchi2.feature_map.feature_map import FeatureMap, MapBlock
 from streamchi2.feature_map.params import BlockParams, MapParams
 
 __all__ = [
@@ -11,6 +11,5 @@ __all__ = [
     "KernelError",
     "MapBlock",
     "MapParams",
-    "Projection",
     "Transport",
 ]

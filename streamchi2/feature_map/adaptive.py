@@ -13,7 +13,7 @@ from scipy import sparse
 
 from streamchi2.bases import FIRST_ROWS
 from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
-from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, Projection, read
+from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, read
 from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import BlockParams, MapParams
 from streamchi2.feature_map.planning import planned_block, series_kernel_error, usual_beta
@@ -23,7 +23,6 @@ from streamchi2.series.predicted_error import shrinkage
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
 from streamchi2.state import (
-    Bool,
     Float,
     Int,
     Kind,
@@ -431,16 +430,12 @@ class AdaptiveFeatureMap(Saved):
     STATE: ClassVar[dict[str, Kind]] = {
         "params": Object((MapParams,)),
         "parts": TupleOf(Object((AdaptiveBlock,))),
-        "projection": Maybe(Object((Projection,))),
-        "frozen": Bool(),
     }
 
     def __init__(self, params: MapParams, feature_map: FeatureMap | None = None) -> None:
         self.params = params
         blocks = (None,) * len(params.blocks) if feature_map is None else feature_map.blocks
         self.parts = tuple(map(AdaptiveBlock, params.blocks, blocks))
-        self.projection = None if feature_map is None else feature_map.projection
-        self.frozen = False  # while the rows of a first pass are read again
 
     @property
     def n_rows(self) -> int:
@@ -461,7 +456,7 @@ class AdaptiveFeatureMap(Saved):
         blocks = tuple(part.block for part in self.parts if part.block is not None)
         if len(blocks) < len(self.parts):
             return None
-        return FeatureMap(blocks, self.params.columns, self.projection)
+        return FeatureMap(blocks, self.params.columns)
 
     @property
     def schedule(self) -> AdaptationSchedule:
@@ -475,9 +470,8 @@ class AdaptiveFeatureMap(Saved):
 
         ``hint`` is whether a newly planned map may say that another basis suits the rows better.
         """
-        if not self.frozen:
-            for part, own in self._parts_of(rows):
-                part.absorb(own, weights, hint=hint)
+        for part, own in self._parts_of(rows):
+            part.absorb(own, weights, hint=hint)
         feature_map = self.feature_map
         assert feature_map is not None
         return feature_map
@@ -496,7 +490,7 @@ class AdaptiveFeatureMap(Saved):
 
     def adapt(self, position: int) -> None:
         """Fit every series again where the position is due and it pays."""
-        if not self.frozen and self.schedule.is_due(position):
+        if self.schedule.is_due(position):
             self.reestimate()
             # While little has been learnt: what comes later is drift, which the series follows.
             if position <= _EARLY * self.params.first_rows:
@@ -524,16 +518,6 @@ class AdaptiveFeatureMap(Saved):
     def merge(self, other: Self) -> Self:
         """Absorb everything ``other`` has seen; ``other`` is untouched."""
         self.params.check_same(other.params)
-        if (self.projection is None) != (other.projection is None):
-            raise StateMismatchError(
-                "shards must all have learnt in one pass or all in two to merge; make them with "
-                "new_shard() of one estimator"
-            )
-        if self.projection != other.projection:
-            raise StateMismatchError(
-                "components must be those of the same first pass to merge; make shards with "
-                "new_shard() of one estimator"
-            )
         pairs = zip(self.parts, other.parts, strict=True)
         self.parts = tuple(mine.copy().merge(theirs) for mine, theirs in pairs)
         return self
@@ -551,14 +535,6 @@ class AdaptiveFeatureMap(Saved):
         require(len({part.n_rows for part in self.parts}) == 1, "all must have seen the same rows")
         planned = {part.block is not None for part in self.parts}
         require(len(planned) == 1, "all blocks must be planned, or none")
-        require(not self.frozen, "the second pass must be complete")
-        if self.projection is not None:
-            feature_map = self.feature_map
-            require(feature_map is not None, "components must be those of a map")
-            assert feature_map is not None
-            sizes = tuple(block.n_components for block in feature_map.blocks)
-            found = tuple(block.shape[0] for block in self.projection.blocks)
-            require(found == sizes, "components must be those of the features")
 
 
 def check_planned(params: BlockParams, block: MapBlock) -> None:

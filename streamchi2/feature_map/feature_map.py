@@ -1,4 +1,4 @@
-"""Rows to features: a frozen map of one or several blocks, with an optional projection."""
+"""Rows to features: a frozen map of one or several blocks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from streamchi2.feature_map.normalization import NORMALIZATIONS, l1_normalized
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.threads import for_each_block
 from streamchi2.series.transport import RotatedSeries
-from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.state import (
-    Array,
     Columns,
     Kind,
     Maybe,
@@ -31,8 +29,6 @@ from streamchi2.state import (
 from streamchi2.validation import Floats, Rows
 
 ColumnNumbers: TypeAlias = tuple[int, ...] | range  # ranges are of step one
-
-_CHUNK_ROWS = 128  # divides the block rows of every basis
 
 
 @dataclass(frozen=True)
@@ -228,65 +224,9 @@ class RowBlock:
         return row
 
 
-@dataclass(frozen=True, eq=False)
-class Projection(SavedValue):
-    """Principal components of the features of each block, as a first pass has found them."""
-
-    STATE: ClassVar[dict[str, Kind]] = {
-        "blocks": TupleOf(Array(2)),
-        "mean": Array(),
-        "variance_shares": TupleOf(Array()),
-    }
-
-    blocks: tuple[NDArray[np.float64], ...]  # (D_g, P_g) each
-    mean: NDArray[np.float64]  # (D,), about which features are projected
-    variance_shares: tuple[NDArray[np.float64], ...]
-
-    @property
-    def vectors(self) -> BlockVectors:
-        """The directions of all blocks."""
-        return BlockVectors(self.blocks)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of components of each block."""
-        return tuple(block.shape[1] for block in self.blocks)
-
-    def project(self, features: Floats) -> Floats:
-        r"""Return :math:`U^\top (z - m)` in the features' precision; they are overwritten."""
-        features -= self.mean.astype(features.dtype)
-        projected = np.empty((features.shape[0], sum(self.sizes)), dtype=features.dtype)
-        vectors = self.vectors
-        parts = list(zip(vectors.inputs, vectors.outputs, self.blocks, strict=True))
-        # In chunks of one size: what a product of float32 rounds to depends on it.
-        for start in range(0, features.shape[0], _CHUNK_ROWS):
-            rows = slice(start, start + _CHUNK_ROWS)
-            for own, out, block in parts:
-                projected[rows, out] = features[rows, own] @ block.astype(features.dtype)
-        return projected
-
-    def validate(self) -> None:
-        """Require components of all features, and the share of variance of each."""
-        require(len(self.blocks) > 0 and all(self.sizes), "each block must have components")
-        shares = tuple(own.size for own in self.variance_shares)
-        require(shares == self.sizes, "each component must have a share")
-        n_features = sum(block.shape[0] for block in self.blocks)
-        require(n_features == self.mean.size, "means of all features")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Projection):
-            return NotImplemented
-        pairs = zip(self.blocks, other.blocks, strict=False)
-        if self.sizes != other.sizes or not np.array_equal(self.mean, other.mean):
-            return False
-        return all(np.array_equal(*pair) for pair in pairs)
-
-    __hash__ = None  # type: ignore[assignment]  # arrays have none
-
-
 @dataclass(frozen=True)
 class FeatureMap(SavedValue):
-    r"""Features of every block side by side, so that their kernels add up, then projected if asked.
+    r"""Features of every block side by side, so that their kernels add up.
 
     .. math:: z(x)^\top z(y) = \sum_g z_g(x_g)^\top z_g(y_g)
               \approx \sum_g \exp(-\beta_g\,\chi^2(x_g, y_g))
@@ -300,25 +240,19 @@ class FeatureMap(SavedValue):
         One, or one a descriptor.
     columns : tuple of tuple of int or range, or None
         Columns that each block reads; None where the only one reads whole rows.
-    projection : Projection or None
-        Principal components to return in place of features.
     """
 
     STATE: ClassVar[dict[str, Kind]] = {
         "blocks": TupleOf(Object((MapBlock,))),
         "columns": Maybe(TupleOf(Columns())),
-        "projection": Maybe(Object((Projection,))),
     }
 
     blocks: tuple[MapBlock, ...]
     columns: tuple[ColumnNumbers, ...] | None = None
-    projection: Projection | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of outputs of each block."""
-        if self.projection is not None:
-            return self.projection.sizes
         return tuple(block.n_components for block in self.blocks)
 
     @property
@@ -334,7 +268,7 @@ class FeatureMap(SavedValue):
     @property
     def is_rowwise(self) -> bool:
         """Whether one row alone gives the bits that it gives among others."""
-        return self.projection is None and all(block.basis.is_rowwise for block in self.blocks)
+        return all(block.basis.is_rowwise for block in self.blocks)
 
     def transform(
         self, rows: Rows, *, n_jobs: int | None = None, ends: Sequence[int] | None = None
@@ -344,20 +278,14 @@ class FeatureMap(SavedValue):
         ``ends`` are where rows that are worked on together end, on which bits may depend.
         """
         if self.columns is None:
-            features = self.blocks[0].transform(rows, n_jobs=n_jobs, ends=ends)
-        else:
-            pairs = zip(self.blocks, self.columns, strict=True)
-            features = np.hstack(
-                [block.transform(read(rows, own), n_jobs=n_jobs, ends=ends) for block, own in pairs]
-            )
-        return features if self.projection is None else self.projection.project(features)
-
-    def without_projection(self) -> FeatureMap:
-        """Return the map to features."""
-        return replace(self, projection=None)
+            return self.blocks[0].transform(rows, n_jobs=n_jobs, ends=ends)
+        pairs = zip(self.blocks, self.columns, strict=True)
+        return np.hstack(
+            [block.transform(read(rows, own), n_jobs=n_jobs, ends=ends) for block, own in pairs]
+        )
 
     def validate(self) -> None:
-        """Require columns for every block, and components of its features."""
+        """Require columns for every block."""
         blocks, columns = self.blocks, self.columns
         require(len(blocks) > 0, "there must be a block")
         n_readers = 1 if columns is None else len(columns)
@@ -368,10 +296,6 @@ class FeatureMap(SavedValue):
             n_inputs = len(own) * block.series.n_terms
             fits = block.buckets is not None or block.basis.n_inputs == n_inputs
             require(fits, "the basis must read as many columns as there are")
-        if self.projection is not None:
-            found = tuple(vectors.shape[0] for vectors in self.projection.blocks)
-            sizes = tuple(block.n_components for block in blocks)
-            require(found == sizes, "components must be those of the features")
 
 
 def read(rows: Rows, columns: ColumnNumbers) -> Rows:

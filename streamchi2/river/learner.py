@@ -412,7 +412,6 @@ class NamedStreamModel(ModelReadings, NamedStreamEstimator):
             assert model.feature_map is not None
             assert stream.feature_map is not None
             params, found = stream.feature_map.params, model.feature_map
-            require(found.projection is None, "the map of a model gives features")
             require(found.columns == params.columns, "the map of a model reads other columns")
             for own, block in zip(params.blocks, found.blocks, strict=True):
                 check_planned(own, block)

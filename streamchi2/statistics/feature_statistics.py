@@ -150,14 +150,9 @@ class FeatureStatistics(Saved):
         rows: Rows | None = None,
         targets: NDArray[Any] | None = None,
         weights: NDArray[np.float64] | None = None,
-        *,
-        observed: bool = True,
     ) -> Self:
-        """Absorb the next block: its features, the rows they come from, targets and weights.
-
-        Without ``observed``, rows without targets are left out: components are known already.
-        """
-        self.absorbing(features, rows, targets, weights, observed=observed).finish()
+        """Absorb the next block: its features, the rows they come from, targets and weights."""
+        self.absorbing(features, rows, targets, weights).finish()
         return self
 
     def absorbing(
@@ -167,7 +162,6 @@ class FeatureStatistics(Saved):
         targets: NDArray[Any] | None = None,
         weights: NDArray[np.float64] | None = None,
         *,
-        observed: bool = True,
         sampled: bool = True,
     ) -> Change:
         """Return what absorbs the next block once it is finished; until then nothing changes.
@@ -181,10 +175,8 @@ class FeatureStatistics(Saved):
         if sampled and self.sample is not None:
             assert rows is not None
             sample = sample_with(self.sample, rows, targets, weights)
-        if not observed:
-            features, targets = chosen(features, known), chosen(targets, known)
         weights = faded_weights(n_rows, weights, self.half_life)
-        block = FeatureBlock(features, targets, weights if observed else chosen(weights, known))
+        block = FeatureBlock(features, targets, weights)
         kept, labelled, unlabelled = self._faded(fading(n_rows, self.half_life))
         # Rows are kept until there are as many as features, or moments have begun.
         steps: list[Step] = []

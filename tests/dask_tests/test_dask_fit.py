@@ -184,30 +184,6 @@ def test_every_descriptor_has_its_k_from_all_rows():
     assert model.partial_fit(ROWS[:600], LABELS[:600]).n_samples_seen_ == N + 600
 
 
-@pytest.mark.parametrize("adapt", [False, True])
-def test_a_budget_makes_two_passes_that_equal_those_of_one_machine(adapt):
-    model = ExpChi2Classifier(
-        48,
-        descriptors={"left": slice(0, 3), "right": slice(3, 6)},
-        n_pca=8,
-        alpha=1.0,
-        beta=1.0,
-        n_terms=2,
-        adapt=adapt,
-        random_state=0,
-    )
-    budget = 8 * 48**2 - 1
-    together = streamchi2.dask.fit(clone(model), delayed_batches(30, 700), memory_budget=budget)
-    assert together._stream.statistics.labelled.features.n_features == 8
-    assert together.n_samples_seen_ == N
-    alone = clone(model).fit_stream([(ROWS, LABELS)], memory_budget=budget)
-    if not adapt:  # with adaptation k has another history
-        np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
-    assert (together.predict(ROWS) == alone.predict(ROWS)).mean() > 0.97
-    assert dumped(loaded(dumped(together))) == dumped(together)
-    assert together.partial_fit(ROWS[:600], LABELS[:600]).n_samples_seen_ == N + 600
-
-
 def test_it_goes_on_streaming_and_can_be_saved():
     model = streamchi2.dask.fit(ExpChi2Classifier(16, random_state=0), delayed_batches(100, 900))
     twin = loaded(dumped(model))

@@ -164,15 +164,6 @@ def test_re_estimation_on_request_happens_at_any_position():
     assert [transport.position for transport in only_part(adaptive).transports] == [464]
 
 
-def test_rows_that_are_read_again_change_nothing_while_a_map_is_frozen():
-    adaptive = learnt(adaptive_map(replace(PARAMS, beta=1.0)), gamma_rows(64))
-    adaptive.frozen = True
-    before = only_part(adaptive).histogram.copy()
-    learnt(adaptive, gamma_rows(192, scale=12.0, seed=1))
-    assert adaptive.n_rows == 64
-    assert only_part(adaptive).histogram == before
-
-
 def test_a_provisional_map_leaves_no_trace():
     adaptive = adaptive_map(replace(PARAMS, n_terms="auto"))
     found = adaptive.provisional(gamma_rows(4), None)

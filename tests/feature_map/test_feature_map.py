@@ -21,7 +21,7 @@ from streamchi2 import (
 )
 from streamchi2.bases import BASES as ALL_BASES
 from streamchi2.bases import CosineBasis, GaussianBasis, HashBuckets, OrthogonalBasis
-from streamchi2.feature_map import BlockParams, FeatureMap, MapBlock, Projection
+from streamchi2.feature_map import BlockParams, FeatureMap, MapBlock
 from streamchi2.feature_map.planning import planned_block
 from streamchi2.series.transport import RotatedSeries
 
@@ -257,7 +257,7 @@ def test_one_folded_row_has_the_features_of_a_matrix(basis, dtype):
         assert_array_equal(block.transform(matrix[:1]), found[:1])
 
 
-# Several blocks, and projections
+# Several blocks
 
 
 def two_blocks():
@@ -288,37 +288,7 @@ def test_features_of_several_blocks_stand_side_by_side_and_their_kernels_add_up(
     assert feature_map.n_components == 96
 
 
-def projected(feature_map, seed=0):
-    rng = np.random.default_rng(seed)
-    sizes = [block.n_components for block in feature_map.blocks]
-    blocks = tuple(np.linalg.qr(rng.normal(size=(size, 3)))[0] for size in sizes)
-    mean = rng.normal(size=sum(sizes))
-    shares = tuple(np.array([0.5, 0.3, 0.1]) for _ in sizes)
-    return FeatureMap(feature_map.blocks, feature_map.columns, Projection(blocks, mean, shares))
-
-
-def test_a_projection_is_the_product_with_its_directions():
-    rows, feature_map = gamma_rows(300, 5), two_blocks()
-    found = projected(feature_map)
-    features = feature_map.transform(rows).astype(np.float64) - found.projection.mean
-    expected = found.projection.vectors.coordinates(features)
-    # Sums of at most 64 float32 products of numbers below 4.
-    assert_allclose(found.transform(rows), expected, atol=64 * 16 * np.finfo(np.float32).eps)
-    assert found.sizes == (3, 3)
-    assert_array_equal(found.without_projection().transform(rows), feature_map.transform(rows))
-
-
-def test_projected_rows_have_the_bits_of_whole_chunks_wherever_chunks_begin():
-    rows, found = gamma_rows(400, 5), projected(two_blocks())
-    whole = found.transform(rows)
-    for start in (0, 128, 256):
-        assert_array_equal(found.transform(rows[start:]), whole[start:])
-
-
-def test_maps_with_other_projections_or_columns_differ():
+def test_maps_with_other_columns_differ():
     feature_map = two_blocks()
-    assert projected(feature_map) == projected(feature_map)
-    assert projected(feature_map) != projected(feature_map, seed=1)
-    assert projected(feature_map) != feature_map
     assert feature_map != FeatureMap(feature_map.blocks, ((0, 1), (4, 2, 3)))
     assert pickle.loads(pickle.dumps(feature_map)) == feature_map

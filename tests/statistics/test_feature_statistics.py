@@ -71,15 +71,6 @@ def test_rows_with_and_without_labels_are_kept_apart():
     assert_array_equal(np.sort(found.sample.targets), np.sort(labels[known]))
 
 
-def test_components_that_are_known_need_no_rows_without_labels():
-    features, labels = drawn()
-    known = np.arange(80) % 3 > 0
-    found = statistics_of()
-    found.update(features, features, with_labels(labels, known), observed=False)
-    assert found.unlabelled is None
-    assert (found.n_rows, found.labelled.features.weight) == (80, known.sum())
-
-
 def test_descriptors_without_labels_keep_the_blocks_of_their_scatter():
     features, labels = drawn()
     known = np.arange(80) % 3 > 0
