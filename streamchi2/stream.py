@@ -23,7 +23,6 @@ from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.dual_ridge import GramMatrix
-from streamchi2.solvers.eigen import Eigenpairs
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
 from streamchi2.statistics.change import Change, Step
 from streamchi2.statistics.feature_statistics import FeatureStatistics
@@ -132,7 +131,6 @@ class Stream(Saved):
         self._unfinished: Change | None = None  # that failed for lack of memory
         self.pending_cache = PendingFeatures()
         self.gram_cache = GramMatrix()
-        self.last_components: Eigenpairs | None = None  # that were read, for a warm start
 
     @property
     def n_rows(self) -> int:

@@ -39,7 +39,6 @@ BAD_PARAMETERS = {
     "streaming pca": {
         "n_components": [*_NONSENSE, 0, 6, 1.5],
         "half_life": [*_NONSENSE, 0, True],
-        "solver": [*_NONSENSE, None],
         "whiten": [*_NONSENSE, None],
     },
     "ridge": _LINEAR_PARAMETERS | _FIT_INTERCEPT | {"half_life": [*_NONSENSE, 0, True]},

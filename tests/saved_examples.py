@@ -131,7 +131,7 @@ ESTIMATORS = {
         np.column_stack([NUMBERS, -NUMBERS]),
     ),
     "streaming pca": (lambda: StreamingPCA(2), None),
-    "warm pca": (lambda: StreamingPCA(2, solver="warm", half_life=80), None),
+    "fading pca": (lambda: StreamingPCA(2, half_life=80), None),
     "ridge": (lambda: StreamingRidge(alpha="gcv", half_life=70), NUMBERS),
     "elastic net": (
         lambda: StreamingRidge(alpha=0.01, penalty="elastic_net"),

@@ -205,10 +205,6 @@ STREAMING_PCA = entries(
         Number of rows after which a row counts half. None: all rows count the same.
     whiten : bool
         Whether components are divided by their standard deviations, so that each has variance one.
-    solver : {"exact", "warm"}
-        "exact" decomposes afresh after learning. "warm" starts from the components read last, which
-        is several times faster for few components of wide rows and misses at most about 1e-4 of the
-        variance they capture; the last digits then depend on when components were read.
     """
 )
 

@@ -16,9 +16,9 @@ from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_FEATURES, STREAM
 from streamchi2.model import noise_variance
 from streamchi2.reading import Reading
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.solvers.eigen import Eigenpairs, leading_eigenpairs, negligible_variance
+from streamchi2.solvers.components import Eigenpairs, leading_eigenpairs
 from streamchi2.statistics.moments import Moments
-from streamchi2.validation import Floats, as_choice, as_features, as_positive_int
+from streamchi2.validation import Floats, as_features, as_positive_int
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,10 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
         *,
         whiten: bool = False,
         half_life: float | None = None,
-        solver: str = "exact",
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten
         self.half_life = half_life
-        self.solver = solver
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything and learn from ``X``, as one ``partial_fit`` would.
@@ -231,7 +229,6 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
 
     def _check_params(self, X: Any, n_features: int, *, first: bool) -> None:
         super()._check_params(X, n_features, first=first)
-        as_choice(self.solver, ("exact", "warm"), name="solver")
         if not isinstance(self.whiten, bool | np.bool_):
             raise TypeError(f"whiten must be True or False, got {self.whiten!r}")
         _checked_number(self.n_components, n_features)
@@ -239,17 +236,13 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEsti
     def _found(self) -> PrincipalComponents:
         reading = self._reading
         number = _checked_number(self.n_components, self.n_features_in_)
-        warm = self.solver == "warm"
 
         def work() -> PrincipalComponents:
-            # The last components belong to the stream; files and pickles do not hold them.
-            last = self._stream.last_components if warm else None
-            found = _principal_components(reading, number, last)
-            self._stream.last_components = found.pairs
+            found = _principal_components(reading, number)
             reading.forget_statistics()
             return found
 
-        return reading.result(("components", number, warm), work)
+        return reading.result(("components", number), work)
 
 
 def _checked_number(n_components: Any, n_features: int) -> float:
@@ -271,33 +264,15 @@ def _checked_number(n_components: Any, n_features: int) -> float:
     )
 
 
-def _principal_components(
-    reading: Reading, number: float, start: Eigenpairs | None
-) -> PrincipalComponents:
+def _principal_components(reading: Reading, number: float) -> PrincipalComponents:
     with one_blas_thread:
         moments = reading.statistics.feature_moments()
         assert isinstance(moments, Moments)
         scatter = moments.scatter()
         total = float(scatter.trace())
-        if isinstance(number, int):
-            pairs = leading_eigenpairs(scatter, number, start)
-        else:
-            pairs = leading_eigenpairs(scatter, moments.n_features)
-            kept = _sufficient(pairs.values, number)
-            vectors = np.ascontiguousarray(pairs.vectors[:, :kept])
-            pairs = Eigenpairs(pairs.values[:kept], vectors, vectors)
+        pairs = leading_eigenpairs(scatter, number)
     # The scatter is per unit of weight, and weights need not count rows.
     per_row = moments.count / moments.weight if moments.weight > 0.0 else 1.0
     variance = pairs.values * per_row / max(moments.count - 1.0, 1.0)
     share = pairs.values / total if total > 0.0 else np.zeros_like(pairs.values)
     return PrincipalComponents(moments.mean, pairs, variance, share, moments.count)
-
-
-def _sufficient(variances: NDArray[np.float64], share: float) -> int:
-    """Return how many leading variances hold the share; all that are not rounding for 1.0."""
-    rounding = negligible_variance(variances, variances.size)
-    n_varying = max(int(np.count_nonzero(variances > rounding)), 1)
-    if share == 1.0:
-        return n_varying
-    reached = np.cumsum(variances[:n_varying]) >= share * variances.sum()
-    return int(np.argmax(reached)) + 1 if reached.any() else n_varying

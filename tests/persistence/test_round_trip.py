@@ -24,7 +24,6 @@ from scipy import sparse
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler, river
 from streamchi2.errors import FormatError
 from streamchi2.estimators.map_params import landmarks_differ
-from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
 from streamchi2.persistence import dumped, load, loaded, save
 
@@ -170,20 +169,6 @@ def test_parameters_changed_after_learning_take_effect_as_they_would_have():
     for side in (model, twin):
         side.partial_fit(ROWS[:1], CODES[:1])
     np.testing.assert_array_equal(twin.predict(ROWS), model.predict(ROWS))
-
-
-def test_a_file_holds_no_warm_start_and_says_the_same_without():
-    spectrum = np.concatenate([[1.0, 0.8, 0.6], np.full(517, 1e-3)])
-    rows = np.random.default_rng(0).normal(size=(2100, 520)) * spectrum
-    model = StreamingPCA(3, solver="warm").partial_fit(rows[:2048])
-    assert model.components_.shape == (3, 520)
-    twin = loaded(dumped(model))
-    for side in (model, twin):
-        side.partial_fit(rows[2048:])
-    captured = [side.explained_variance_.sum() for side in (model, twin)]
-    steps = [side._stream.last_components.n_steps for side in (model, twin)]
-    assert steps[0] > steps[1] == 0
-    assert captured[0] == pytest.approx(captured[1], rel=1e-4)  # as documented
 
 
 def test_set_output_survives():

@@ -12,8 +12,8 @@ from sklearn.linear_model import ElasticNet
 
 from streamchi2.solvers import coordinate_descent as descent
 from streamchi2.solvers.block_vectors import BlockVectors
+from streamchi2.solvers.components import leading_eigenpairs
 from streamchi2.solvers.coordinate_descent import Penalty, coordinate_descent, violations
-from streamchi2.solvers.eigen import leading_eigenpairs
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
 from streamchi2.statistics.target_moments import TargetMoments
 

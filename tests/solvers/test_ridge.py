@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
 from streamchi2.solvers.block_vectors import BlockVectors
-from streamchi2.solvers.eigen import leading_eigenpairs
+from streamchi2.solvers.components import leading_eigenpairs
 from streamchi2.solvers.least_squares import least_squares
 from streamchi2.solvers.linear_model import linear_model
 from streamchi2.solvers.penalty import TIE
