@@ -1,0 +1,126 @@
+"""The bytes of a file: a prelude, a JSON header, the bytes of arrays and a digest over all of it.
+
+::
+
+    magic 8 | format 4 | sealed 4 | length of the file 8 | length of the header 8
+    header, canonical JSON | arrays, one after the other | digest 32
+
+The digest is SHA-256 or, for a sealed file, HMAC-SHA-256 under the user's key. Reading checks in
+this order: magic, format number, exact length, digest, header; a size is never trusted before the
+bytes it speaks of are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+from streamchi2.errors import FormatError
+
+Json: TypeAlias = Any
+Key: TypeAlias = bytes | None
+
+FORMAT = 3
+# As in PNG: a byte beyond ASCII and both kinds of line ends show what a text transfer has spoilt.
+MAGIC = b"\x89SChi2\r\n"
+
+_PRELUDE = struct.Struct("<8sIIQQ")
+_DIGEST_BYTES = 32
+_MAX_DIGITS = 20  # of 2^63 and its sign; json would take time by the square of millions of them
+
+
+def packed(header: Json, arrays: Sequence[memoryview], *, key: Key = None) -> Iterator[Any]:
+    """Yield the pieces of a file; equal arguments give equal bytes.
+
+    >>> whole = b"".join(packed({"kind": "example"}, [memoryview(b"abc")]))
+    >>> header, body = unpacked(whole)
+    >>> len(whole), header, bytes(body)
+    (85, {'kind': 'example'}, b'abc')
+    """
+    text = _canonical(header)
+    length = _PRELUDE.size + len(text) + sum(array.nbytes for array in arrays) + _DIGEST_BYTES
+    digest = _digest(key)
+    prelude = _PRELUDE.pack(MAGIC, FORMAT, int(key is not None), length, len(text))
+    for piece in chain((prelude, text), arrays):
+        digest.update(piece)
+        yield piece
+    yield digest.digest()
+
+
+def unpacked(data: bytes, *, key: Key = None) -> tuple[Json, memoryview]:
+    """Return the header and the bytes of the arrays, or refuse the file.
+
+    >>> unpacked(b"PK and so on")
+    Traceback (most recent call last):
+        ...
+    streamchi2.errors.FormatError: not a streamchi2 file: it begins with b'PK and s'
+    """
+    stop = _PRELUDE.size + _checked_prelude(data, key)
+    view = memoryview(data)
+    digest = _digest(key)
+    digest.update(view[:-_DIGEST_BYTES])
+    if not hmac.compare_digest(digest.digest(), data[-_DIGEST_BYTES:]):
+        cause = "damaged" if key is None else "damaged, forged, or saved with another key"
+        raise FormatError(f"the digest does not match: the file is {cause}; load another copy")
+    return _parsed(data[_PRELUDE.size : stop]), view[stop:-_DIGEST_BYTES]
+
+
+def _checked_prelude(data: bytes, key: Key) -> int:
+    """Return the length of the header."""
+    if data[:8] != MAGIC:
+        raise FormatError(f"not a streamchi2 file: it begins with {bytes(data[:8])!r}")
+    if len(data) < _PRELUDE.size + _DIGEST_BYTES:
+        raise FormatError(f"cut short: {len(data)} bytes are no whole file; load another copy")
+    _, number, sealed, length, header_bytes = _PRELUDE.unpack_from(data)
+    if number != FORMAT:
+        age = "newer" if number > FORMAT else "older"
+        raise FormatError(
+            f"format {number} is {age} than format {FORMAT}, the only one that is read here; load "
+            "the file with the version of streamchi2 that wrote it"
+        )
+    if length != len(data):
+        raise FormatError(
+            f"the file must have {length} bytes, got {len(data)}: cut or damaged; load another copy"
+        )
+    if sealed not in (0, 1) or header_bytes > length - _PRELUDE.size - _DIGEST_BYTES:
+        raise FormatError("the lengths at its beginning are damaged; load another copy")
+    if bool(sealed) != (key is not None):
+        without = "was saved without a key and proves nothing about who wrote it; load it without"
+        needed = "was saved with a key; give the same one as key="
+        raise FormatError(f"the file {needed if sealed else without}")
+    return int(header_bytes)
+
+
+def _digest(key: Key) -> Any:
+    if key is None:
+        return hashlib.sha256()
+    if not isinstance(key, bytes) or not key:
+        raise TypeError(f"key must be bytes, at least one, got {type(key).__name__}")
+    return hmac.new(key, digestmod="sha256")
+
+
+def _canonical(value: Json) -> bytes:
+    text = json.dumps(value, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("ascii")
+
+
+def _parsed(text: bytes) -> Json:
+    """Parse a header, of which only the canonical spelling is accepted."""
+    try:
+        value = json.loads(text.decode("ascii"), parse_int=_short_integer)
+        if _canonical(value) == text:
+            return value
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the header cannot be read: {str(error)[:80]}") from None
+    raise FormatError("the header is not spelt as streamchi2 spells it")
+
+
+def _short_integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits is none of streamchi2's")
+    return int(digits)
