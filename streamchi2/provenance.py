@@ -27,7 +27,7 @@ class Learnt(NamedTuple):
     n_rows : int
         How many. A source is read from its first row on.
     digest : bytes or None
-        16 bytes, see :mod:`streamchi2.sources.row_digest`: later runs compare the source with it.
+        16 bytes, see :mod:`streamchi2.sources.tables`: later runs compare the source with it.
     """
 
     n_rows: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sklearn.base import clone
 
@@ -56,21 +56,17 @@ class Checkpoint:
             return False
         saved = load(self.path)
         if type(saved) is not type(estimator):
-            raise StateMismatchError(
-                f"checkpoint must hold a {type(estimator).__name__}, got a {type(saved).__name__} "
-                f"in {self.path}; remove the file to start afresh"
-            )
-        self._check_parameters(estimator, saved)
+            self._refuse(f"hold a {type(estimator).__name__}, got a {type(saved).__name__}")
+        before = dumped(clone(saved))  # values of any kind can be compared as bytes
+        for name, now in estimator.get_params(deep=False).items():
+            if name != "n_jobs" and dumped(clone(saved).set_params(**{name: now})) != before:
+                self._refuse(f"have {name}={now!r}, got {getattr(saved, name)!r}")
         if not saved.__sklearn_is_fitted__():
             return False
-        found, wanted = (
-            self._others(provenance) for provenance in (saved._stream.provenance, present)
-        )
-        if found != wanted:
-            raise StateMismatchError(
-                "checkpoint must have been made from the same sources, got "
-                f"{found} beside {sorted(self.sources)} in {self.path}; "
-                "remove the file to start afresh"
+        learnt = saved._stream.provenance
+        if self._others(learnt) != self._others(present):
+            self._refuse(
+                f"be of the sources {sorted(self.sources | present.keys())}, got {sorted(learnt)}"
             )
         saved.set_params(**estimator.get_params(deep=False))
         with deferred_interrupts():
@@ -78,21 +74,13 @@ class Checkpoint:
             estimator.__dict__.update(vars(saved))
         return True
 
-    def _check_parameters(self, estimator: Any, saved: Any) -> None:
-        from streamchi2.persistence import dumped
+    def _others(self, learnt: Provenance) -> Provenance:
+        return {name: entry for name, entry in learnt.items() if name not in self.sources}
 
-        before = dumped(clone(saved))  # values of any kind can be compared as bytes
-        for name, now in estimator.get_params(deep=False).items():
-            if name != "n_jobs" and dumped(clone(saved).set_params(**{name: now})) != before:
-                raise StateMismatchError(
-                    f"{name} must be that of the checkpoint, got {now!r} for "
-                    f"{getattr(saved, name)!r} in {self.path}; remove the file to start afresh"
-                )
-
-    def _others(self, provenance: Provenance) -> dict[str, int]:
-        return {
-            name: entry.n_rows for name, entry in provenance.items() if name not in self.sources
-        }
+    def _refuse(self, rule: str) -> NoReturn:
+        raise StateMismatchError(
+            f"checkpoint {self.path} must {rule}; remove the file to start afresh"
+        )
 
     def count(self, estimator: Any, n_rows: int) -> None:
         """Save if that many more rows make it due."""

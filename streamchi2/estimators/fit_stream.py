@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import closing
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +11,9 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.checkpoints import Checkpoint
-from streamchi2.provenance import Provenance, n_learnt
+from streamchi2.provenance import n_learnt
 from streamchi2.runtime.interrupts import deferred_interrupts
-from streamchi2.sources import Batch, ReadAhead, Source, as_source, progress_bar
+from streamchi2.sources import Batch, as_source, progress_bar, read_ahead
 from streamchi2.stream import Stream
 
 
@@ -49,13 +49,14 @@ class FitStream:
         ----------
         source : iterable, path, list of paths, DataFrame, pyarrow Dataset or Table
             Batches X, (X, y) or (X, y, sample_weight), where y may be None for rows without
-            targets; or a Parquet, Feather or CSV file, a folder, a pattern such as
+            targets; or a file of Parquet, Feather, CSV or JSON lines, a folder, a pattern such as
             ``data/*.csv``, a list of these, a pandas or polars DataFrame, or a table (these need
             the extra ``arrow``). It is read by another thread.
         target : str, optional
             Column of a table that holds the targets. Where it is null, a row has none and is
-            learnt from as by ``observe``. In text, cells that are empty or hold one of the usual
-            words for it, such as NA, NaN or null, are null.
+            learnt from as by ``observe``. In CSV, empty cells are null, and those that hold one of
+            the usual words for it, such as NA, NaN or null; but quoted text is text, and with
+            ``target_dtype=str`` only empty cells are null.
         weight : str, optional
             Column of a table that holds the sample weights; it must not hold nulls.
         columns : sequence of str, optional
@@ -65,8 +66,9 @@ class FitStream:
             Character between the cells of a CSV file, by default a comma. With it, files of any
             ending are read as CSV.
         target_dtype : dtype, optional
-            What targets of a table are read as: str, int or float. By default their own type, which
-            in CSV is guessed; with str the label "001" stays text.
+            What targets of a table are read as: str, int or float. By default regressors read
+            float and others the type of the column, which in CSV is guessed; with str the label
+            "001" stays text.
         batch_size : int, default=4096
             Rows read from a table at a time. It does not change the result.
         source_name : str, optional
@@ -104,6 +106,8 @@ class FitStream:
         >>> sampler.fit_stream(batches, source_name="tenths").provenance_
         {'tenths': 10}
         """
+        if target is not None and target_dtype is None and is_regressor(self):
+            target_dtype = float  # in CSV it would be guessed from the first rows
         rows = as_source(
             source,
             target=target,
@@ -113,44 +117,20 @@ class FitStream:
             target_dtype=target_dtype,
             batch_size=batch_size,
             name=source_name,
-            numbers=is_regressor(self),
         )
         saved = None
         first = forget or not self.__sklearn_is_fitted__()  # type: ignore[attr-defined]
-        absorbed = Provenance() if first else self._stream.provenance
+        learnt = {} if first else self._stream.provenance
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, frozenset(rows.names))
-            if saved.restore(self, absorbed):
-                absorbed, first = self._stream.provenance, False
-        if first:
-            self._refuse_without_target(rows)
-        report = partial(progress_bar, verbose=verbose, callback=callback)
-        self._learn_batches(rows, absorbed, saved, report, first=first)
-        return self
-
-    @property
-    def provenance_(self) -> dict[str, int]:
-        """What was learnt from files and named sources: how many rows, from the first one on.
-
-        Estimators that have learnt the same row refuse to :meth:`merge`.
-        """
-        check_is_fitted(self)
-        return {name: entry.n_rows for name, entry in sorted(self._stream.provenance.items())}
-
-    def _learn_batches(
-        self,
-        rows: Source,
-        absorbed: Provenance,
-        saved: Checkpoint | None,
-        progress: Callable[..., Any],
-        *,
-        first: bool,
-    ) -> None:
-        n_done = sum(n_learnt(absorbed, name) for name in rows.names)
-        with (
-            progress(rows.n_rows, n_done=n_done) as report,
-            ReadAhead(rows.batches(absorbed)) as batches,
-        ):
+            if saved.restore(self, learnt):
+                learnt, first = self._stream.provenance, False
+        needed = self.__sklearn_tags__().target_tags.required  # type: ignore[attr-defined]
+        if first and needed and rows.may_name_target and target is None:
+            raise TypeError("target must name the column that holds the targets, got None")
+        n_done = sum(n_learnt(learnt, name) for name in rows.names)
+        progress = progress_bar(rows.n_rows, n_done=n_done, verbose=verbose, callback=callback)
+        with progress as report, closing(read_ahead(rows.batches(learnt))) as batches:
             for batch in batches:
                 with batch.named_in_errors():
                     self._take_in(batch, first=first)
@@ -162,43 +142,38 @@ class FitStream:
             raise ValueError("source must hold at least one row, got none")
         if saved is not None and saved.n_rows_since:
             saved.save(self)
+        return self
+
+    @property
+    def provenance_(self) -> dict[str, int]:
+        """What was learnt from files and named sources: how many rows, from the first one on.
+
+        Estimators that have learnt the same row refuse to :meth:`merge`.
+        """
+        check_is_fitted(self)
+        return {name: entry.n_rows for name, entry in sorted(self._stream.provenance.items())}
 
     def _take_in(self, batch: Batch, *, first: bool) -> None:
         """Learn from a batch and record where it came from, both or, if it is refused, neither."""
         if first:
             with deferred_interrupts():
                 self._learn_batch(batch, first=True)
-                self._record(batch, batch.n_rows)
+                self._stream.provenance = batch.recorded_in({})
             return
         stream = self._stream
-        before = stream.n_rows
         with stream.lock, deferred_interrupts():
-            self._provenance_with(batch, batch.n_rows)  # refuses rows that have been learnt
+            n_before, before = stream.n_rows, stream.provenance
+            after = batch.recorded_in(before)  # refuses rows that have been learnt
             try:
                 self._learn_batch(batch, first=False)
             except BaseException:  # whole blocks may have been learnt before Ctrl-C
-                self._record(batch, self._n_taken(batch, stream.n_rows - before))
+                n_rows = stream.n_rows - n_before
+                if n_rows and batch.weights is not None:  # rows of weight zero never reach it
+                    n_rows = int(np.flatnonzero(np.asarray(batch.weights))[n_rows - 1]) + 1
+                stream.provenance = batch.recorded_in(before, n_rows)
                 raise
-            self._record(batch, batch.n_rows)
-
-    def _record(self, batch: Batch, n_rows: int) -> None:
-        self._stream.provenance = self._provenance_with(batch, n_rows)
-
-    def _provenance_with(self, batch: Batch, n_rows: int) -> Provenance:
-        return batch.recorded_in(self._stream.provenance, n_rows)
-
-    def _n_taken(self, batch: Batch, n_learnt: int) -> int:
-        """Return how many rows of a batch went by when so many were learnt."""
-        if n_learnt == 0 or batch.weights is None:
-            return n_learnt
-        # Rows of weight zero never reach the stream.
-        return int(np.flatnonzero(np.asarray(batch.weights))[n_learnt - 1]) + 1
+            stream.provenance = after
 
     def _learn_batch(self: Any, batch: Batch, *, first: bool) -> None:
         """Learn from a batch of a source; targets are for those who have a use for them."""
         self._learn_rows(batch.rows, batch.weights, first=first)
-
-    def _refuse_without_target(self: Any, rows: Source) -> None:
-        table_without = getattr(rows, "target", "") is None
-        if table_without and self.__sklearn_tags__().target_tags.required:
-            raise TypeError("target must name the column that holds the targets, got None")

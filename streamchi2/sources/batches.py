@@ -1,13 +1,14 @@
-"""Batches of a source, and the plainest source there is: something to iterate over."""
+"""Batches of a source, the plainest source there is, and reading ahead."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +33,14 @@ class Batch:
     given : ndarray of bool or None
         Which rows have a target; the other targets mean nothing. None where all have.
     source : str or None
-        The name under which the provenance knows these rows; None keeps them out of it.
+        The name under which the provenance records these rows; None keeps them out of it.
     start : int
         Position of the first row in that source.
-    place : str or None
+    shown_as : str or None
         What errors call the source, such as the path of a file; by default its name.
-    digest_after : callable or None
-        From a number of rows of this batch to the digest of the source from its first row to
-        these, for the provenance; None where the source has none.
+    digest : bytes or None
+        Of the source from its first row to the last one of this batch, for the provenance; None
+        where the source has none.
     """
 
     rows: Any
@@ -48,8 +49,8 @@ class Batch:
     given: NDArray[np.bool_] | None = None
     source: str | None = None
     start: int = 0
-    place: str | None = None
-    digest_after: Callable[[int], bytes] | None = None
+    shown_as: str | None = None
+    digest: bytes | None = None
 
     @property
     def n_rows(self) -> int:
@@ -60,13 +61,16 @@ class Batch:
     def recorded_in(self, provenance: Provenance, n_rows: int | None = None) -> Provenance:
         """Return a provenance after the first rows of this batch, by default all; or refuse.
 
+        A part of a batch, which Ctrl-C leaves, is recorded without a digest; the next whole one
+        has the digest of all rows again.
+
         >>> Batch([[0.5], [0.25]], source="tape").recorded_in({})
         {'tape': Learnt(n_rows=2, digest=None)}
         """
-        n_rows = self.n_rows if n_rows is None else n_rows
-        if self.source is None or n_rows == 0:
+        if self.source is None:
             return provenance
-        digest = None if self.digest_after is None else self.digest_after(n_rows)
+        n_rows = self.n_rows if n_rows is None else n_rows
+        digest = self.digest if n_rows == self.n_rows else None
         return with_rows(provenance, self.source, self.start, self.start + n_rows, digest)
 
     def refuse_without_targets(self) -> None:
@@ -81,109 +85,86 @@ class Batch:
         try:
             yield
         except Exception as error:
-            place = next((name for name in (self.place, self.source) if name), "the source")
-            if not self._row_named(error, place):
-                error.add_note(f"in the batch that begins at row {self.start} of {place}")
+            name = self.shown_as or self.source or "the source"
+            text = str(error)
+            rows = list(_ROW.finditer(text))
+            if rows and error.args[:1] == (text,):  # some errors make their text of other things
+                last = rows[-1]  # before it there may be a label that reads like one
+                row = f"at row {self.start + int(last[1])} of {name}"
+                error.args = (text[: last.start()] + row + text[last.end() :], *error.args[1:])
+            else:
+                error.add_note(f"in the batch that begins at row {self.start} of {name}")
             raise
-
-    def _row_named(self, error: Exception, place: str) -> bool:
-        """Count the row of an error's message from the first of the source, if it names one."""
-        text = error.args[0] if error.args else None
-        found = list(_ROW.finditer(text)) if isinstance(text, str) else []
-        if not found or str(error) != text:  # some errors make their text of other things
-            return False
-        last = found[-1]  # before it there may be a label that reads like one
-        row = self.start + int(last[1])
-        error.args = (
-            f"{text[: last.start()]}at row {row} of {place}{text[last.end() :]}",
-            *error.args[1:],
-        )
-        return True
 
     def part(self, start: int, stop: int | None = None) -> Self:
         """Return some consecutive rows of the batch."""
         rows, targets, weights, given = (
-            _chosen(part, slice(start, stop))
-            for part in (self.rows, self.targets, self.weights, self.given)
+            # Plain brackets of pandas look up labels where there are some.
+            None if values is None else getattr(values, "iloc", values)[start:stop]
+            for values in (self.rows, self.targets, self.weights, self.given)
         )
-        return type(self)(
-            rows, targets, weights, given, self.source, self.start + start, self.place
-        )
+        position = self.start + start
+        return type(self)(rows, targets, weights, given, self.source, position, self.shown_as)
 
 
-def _chosen(part: Any, chosen: slice) -> Any:
-    # Plain brackets of pandas look up labels where there are some.
-    return None if part is None else getattr(part, "iloc", part)[chosen]
+class Source(NamedTuple):
+    """Where batches come from.
+
+    Parameters
+    ----------
+    batches : callable
+        From a provenance to the batches that hold rows which it does not, in order.
+    names : tuple of str
+        Names under which the provenance records the rows; none where they go unrecorded.
+    n_rows : int or None
+        Number of rows, where that can be told without reading them.
+    may_name_target : bool
+        Whether a column may hold the targets.
+    """
+
+    batches: Callable[[Provenance], Generator[Batch]]
+    names: tuple[str, ...]
+    n_rows: int | None
+    may_name_target: bool = False
 
 
-class Source(Protocol):
-    """Where batches come from."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names under which the provenance knows the rows; none where they go unrecorded."""
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, where that is known without reading them."""
-
-    def batches(self, absorbed: Provenance) -> Iterator[Batch]:
-        """Return the batches that hold rows which the provenance does not, in order."""
-
-
-@dataclass(frozen=True, eq=False)
-class IterableSource:
-    """Batches from any iterable of X, (X, y) or (X, y, sample_weight).
+def iterable_batches(
+    iterable: Iterable[Any], name: str | None, learnt: Provenance
+) -> Generator[Batch]:
+    """Yield what an iterable gives, without the rows at the beginning that have been learnt.
 
     Parameters
     ----------
     iterable : iterable
-        Of rows alone, or of tuples. A list can be read again, a generator only once. What
-        comes from anything but a list or a tuple is copied, since whoever reads ahead holds
+        Of X, (X, y) or (X, y, sample_weight). A list can be read again, a generator only once.
+        What comes from anything but a list or a tuple is copied, since whoever reads ahead holds
         several batches and a generator may fill one buffer again and again.
     name : str or None
         For the provenance.
+    learnt : provenance
+        What was learnt before.
 
     Examples
     --------
-    >>> source = IterableSource([([[1.0]], ["ham"]), ([[2.0], [3.0]], ["ham", "spam"])], "mail")
+    >>> batches = [([[1.0]], ["ham"]), ([[2.0], [3.0]], ["ham", "spam"])]
     >>> before = with_rows({}, "mail", 0, 2)
-    >>> [(batch.start, batch.rows) for batch in source.batches(before)]
+    >>> [(batch.start, batch.rows) for batch in iterable_batches(batches, "mail", before)]
     [(2, [[3.0]])]
     """
-
-    iterable: Iterable[Any]
-    name: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The one name, or none."""
-        return () if self.name is None else (self.name,)
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows of a list of batches, else None."""
-        if not isinstance(self.iterable, Sequence):
-            return None
-        return sum(as_batch(found, None, 0).n_rows for found in self.iterable)
-
-    def batches(self, absorbed: Provenance) -> Iterator[Batch]:
-        """Return the batches, without the rows at the beginning that have been absorbed."""
-        n_absorbed = n_learnt(absorbed, self.name)
-        position = 0
-        lasting = isinstance(self.iterable, list | tuple)
-        for found in self.iterable:
-            batch = as_batch(found if lasting else deepcopy(found), self.name, position)
-            position += batch.n_rows
-            if position > n_absorbed or batch.n_rows == 0:
-                yield batch if batch.start >= n_absorbed else batch.part(n_absorbed - batch.start)
+    n_before, position = n_learnt(learnt, name), 0
+    lasting = isinstance(iterable, list | tuple)
+    for item in iterable:
+        batch = as_batch(item if lasting else deepcopy(item), name, position)
+        position += batch.n_rows
+        if position > n_before or batch.n_rows == 0:
+            yield batch if batch.start >= n_before else batch.part(n_before - batch.start)
 
 
-def as_batch(found: Any, name: str | None, position: int) -> Batch:
+def as_batch(item: Any, name: str | None, position: int) -> Batch:
     """Return what an iterable gave, X, (X, y) or (X, y, sample_weight), as a batch."""
     # Loaders of other libraries give lists [X, y]; a list of rows holds no table.
-    paired = isinstance(found, list) and found and len(getattr(found[0], "shape", ())) == 2
-    parts = tuple(found) if paired or isinstance(found, tuple) else (found,)
+    paired = isinstance(item, list) and item and len(getattr(item[0], "shape", ())) == 2
+    parts = tuple(item) if paired or isinstance(item, tuple) else (item,)
     if not 1 <= len(parts) <= 3 or parts[0] is None:
         raise ValueError(
             "source must give batches X, (X, y) or (X, y, sample_weight), got "
@@ -196,3 +177,24 @@ def as_batch(found: Any, name: str | None, position: int) -> Batch:
     if weights is not None and np.ndim(weights) == 0:
         weights = np.full(batch.n_rows, weights)
     return replace(batch, weights=weights)
+
+
+def read_ahead(batches: Generator[Batch]) -> Generator[Batch]:
+    """Yield batches in order while a thread fetches the next one.
+
+    An error in ``batches`` reaches whoever iterates. Closing this generator ends the thread and
+    closes ``batches``; it waits for the one batch that is being fetched.
+
+    >>> batches = iterable_batches([[[0.5]], [[0.25]]], None, {})
+    >>> [batch.rows for batch in read_ahead(batches)]
+    [[[0.5]], [[0.25]]]
+    """
+    with ThreadPoolExecutor(1, "streamchi2-read-ahead") as reader:
+        try:
+            following = reader.submit(next, batches, None)
+            while (batch := following.result()) is not None:
+                following = reader.submit(next, batches, None)
+                yield batch
+        finally:
+            # By the same thread, after what it is fetching.
+            reader.submit(batches.close).result()

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import glob
+import os
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from numpy.typing import DTypeLike
 
 from streamchi2.provenance import as_source_name
-from streamchi2.sources.batches import IterableSource, Source
-from streamchi2.sources.file_paths import FilePaths
+from streamchi2.sources.batches import Source, as_batch, iterable_batches
 from streamchi2.validation import as_positive_int
+
+_FORMATS = {
+    "parquet": (".parquet", ".pq"),
+    "feather": (".feather", ".arrow"),
+    "csv": (".csv", ".csv.gz"),
+    "json": (".jsonl", ".ndjson"),
+}
+
+
+class Files(NamedTuple):
+    """Files in the order in which they are read.
+
+    Parameters
+    ----------
+    paths : list of str
+        As they were given; a single one may be an address.
+    root : str or None
+        The folder they were looked for in; None where they were named one by one.
+    """
+
+    paths: list[str]
+    root: str | None = None
 
 
 def as_source(
@@ -23,15 +49,14 @@ def as_source(
     target_dtype: DTypeLike | None = None,
     batch_size: int = 4096,
     name: str | None = None,
-    numbers: bool = False,
 ) -> Source:
     """Return something to read batches from, or refuse.
 
     Parameters
     ----------
     source : iterable, path, list of paths, DataFrame, pyarrow Dataset or pyarrow Table
-        An iterable of X, (X, y) or (X, y, sample_weight); or a Parquet, Feather or CSV file, a
-        folder of such, a pattern with ``*``, a list of these, or a table.
+        An iterable of X, (X, y) or (X, y, sample_weight); or a file of Parquet, Feather, CSV or
+        JSON lines, a folder of such, a pattern with ``*``, a list of these, or a table.
     target : str, optional
         Name of the column of targets in a table; null means that a row has none.
     weight : str, optional
@@ -49,8 +74,6 @@ def as_source(
     name : str, optional
         What the provenance calls the rows. Files are then called by it and their path below the
         folder or pattern, without it by their name and a digest of their whole path.
-    numbers : bool, default=False
-        Whether targets are numbers, where that is guessed otherwise: in CSV.
 
     Examples
     --------
@@ -59,89 +82,107 @@ def as_source(
     >>> as_source("rows.xlsx")
     Traceback (most recent call last):
         ...
-    ValueError: source must end in .parquet, .pq, .feather, .arrow, .csv or .csv.gz, or be a \
-folder of such files, got 'rows.xlsx'; files of other endings are read as CSV if delimiter is given
+    ValueError: source must name files of one format: .parquet, .pq; or .feather, .arrow; or .csv, \
+.csv.gz; or .jsonl, .ndjson; got ['rows.xlsx']; files of other endings are read as CSV if \
+delimiter is given
     """
     as_positive_int(batch_size, name="batch_size")
     if name is not None:
         as_source_name(name)
-    files = FilePaths.named_by(source)
-    kind = None if files is None else files.format(delimited=delimiter is not None)
-    if delimiter is not None:
-        _refuse_delimiter(delimiter, kind)
-    if files is None and not _may_be_table(source):
-        for argument, value in (
-            ("target", target),
-            ("weight", weight),
-            ("columns", columns),
-            ("target_dtype", target_dtype),
-        ):
-            if value is None:
-                continue
-            if isinstance(source, list | tuple) and not source:
-                raise ValueError("source must name at least one file, got an empty list")
-            raise TypeError(f"{argument} must be left out unless source is a table, got {value!r}")
-        return _as_iterable(source, name)
-    # Needs pyarrow, which batches do not.
-    from streamchi2.sources.tables import (
-        TableSource,
-        as_target_type,
-        csv_dataset,
-        dataset_of,
-        file_dataset,
-    )
-
-    target_type = as_target_type(target_dtype)
-    if numbers and target_type is not None and target_type == as_target_type(str):
-        raise TypeError(f"target_dtype must be int or float for a regressor, got {target_dtype!r}")
-    if files is None:
-        dataset = dataset_of(source)
-    elif kind == "csv":
-        guessed = as_target_type(float) if numbers else None
-        dataset = csv_dataset(
-            files.paths,
-            target=target,
-            weight=weight,
-            columns=columns,
-            delimiter="," if delimiter is None else delimiter,
-            target_type=guessed if target_type is None else target_type,
+    files = files_named_by(source)
+    if delimiter is not None and (files is None or len(str(delimiter)) != 1):
+        raise ValueError(
+            "delimiter must be one character, and left out unless source is a file, got "
+            f"{delimiter!r}"
         )
+    if files is None and not _may_be_table(source):
+        options = {"target": target, "weight": weight, "columns": columns}
+        return _iterable_source(source, name, {**options, "target_dtype": target_dtype})
+    kind = "csv" if files is None or delimiter is not None else _format_of(files.paths)
+    from streamchi2.sources import tables  # needs pyarrow, which batches do not
+
+    target_type = None if target_dtype is None else tables.as_target_type(target_dtype)
+    if files is None:
+        root, dataset = None, tables.dataset_of(source)
     else:
-        dataset = file_dataset(files.paths, str(kind))
-    return TableSource.over(
-        dataset,
-        target=target,
-        weight=weight,
-        columns=columns,
-        batch_size=batch_size,
-        name=name,
-        target_type=target_type,
-        root=None if files is None else files.root,
-        in_order=files is not None,
-    )
+        root = files.root
+        dataset = tables.file_dataset(files.paths, kind, delimiter or ",", target, target_type)
+    chosen = tables.chosen_columns(dataset.schema, target, weight, columns)
+    table = tables.TableReader(dataset, target, weight, chosen, target_type, batch_size, name, root)
+    names = tuple(part.name for part in table.parts if part.name is not None)
+    return Source(table.batches, names, table.n_rows, may_name_target=True)
 
 
 def _may_be_table(source: Any) -> bool:
     """Tell whether something is a pyarrow Dataset or Table, or a DataFrame that gives one."""
-    if hasattr(source, "get_fragments"):
-        return True
-    # The frames of polars 1.0 know no stream yet.
-    arrow = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
-    return arrow and hasattr(source, "columns")
+    # The frames of polars 1.0 have no Arrow stream yet.
+    to_table = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
+    return (to_table and hasattr(source, "columns")) or hasattr(source, "get_fragments")
 
 
-def _as_iterable(source: Any, name: str | None) -> IterableSource:
+def _iterable_source(source: Any, name: str | None, options: dict[str, Any]) -> Source:
     if hasattr(source, "shape") or not isinstance(source, Iterable):
         raise TypeError(
             "source must be an iterable of batches X, (X, y) or (X, y, sample_weight), a path or a "
             f"list of paths, a DataFrame or a pyarrow Dataset or Table, got a "
             f"{type(source).__name__}"
         )
-    return IterableSource(source, name)
+    given = [argument for argument, value in options.items() if value is not None]
+    if given:
+        raise TypeError(
+            f"{given[0]} must be left out unless source is a table, got {options[given[0]]!r} and "
+            f"a {type(source).__name__}"
+        )
+    is_list = isinstance(source, Sequence)
+    n_rows = sum(as_batch(item, None, 0).n_rows for item in source) if is_list else None
+    names = () if name is None else (name,)
+    return Source(partial(iterable_batches, source, name), names, n_rows)
 
 
-def _refuse_delimiter(delimiter: str, kind: str | None) -> None:
-    if kind != "csv":
-        raise TypeError(f"delimiter must be left out unless source is a file, got {delimiter!r}")
-    if not isinstance(delimiter, str) or len(delimiter) != 1:
-        raise ValueError(f"delimiter must be one character, got {delimiter!r}")
+def files_named_by(source: Any) -> Files | None:
+    """Return the files that a source stands for, or None where it stands for none.
+
+    Those of a folder or a pattern come in the order of their paths, those of a list as they are
+    listed.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _files_at(os.fspath(source))
+    if not isinstance(source, list | tuple) or not source:
+        return None
+    if not all(isinstance(path, str | os.PathLike) for path in source):
+        return None
+    return Files([path for part in source for path in _files_at(os.fspath(part)).paths])
+
+
+def _files_at(path: str) -> Files:
+    is_folder = os.path.isdir(path)
+    if not is_folder and (os.path.exists(path) or not glob.has_magic(path)):
+        return Files([path])
+    pattern = os.path.join(glob.escape(path), "**", "*") if is_folder else path
+    root = path if is_folder else os.path.dirname(re.split(r"[*?[]", path)[0])
+    paths = sorted(file for file in glob.glob(pattern, recursive=True) if os.path.isfile(file))
+    if is_folder:  # as pyarrow has it, what begins with an underscore or a dot is no data
+        paths = [file for file in paths if f"{os.sep}_" not in file[len(root.rstrip(os.sep)) :]]
+    if not paths:
+        raise FileNotFoundError(f"source must hold or match at least one file, got {path!r}")
+    return Files(paths, os.path.abspath(root))
+
+
+def _format_of(paths: list[str]) -> str:
+    """Return what kind of files these are, all of them, or refuse.
+
+    >>> _format_of(["monday.csv", "tuesday.CSV.gz"])
+    'csv'
+    """
+    kinds = {
+        next((kind for kind in _FORMATS if path.lower().endswith(_FORMATS[kind])), None)
+        for path in paths
+    }
+    if len(kinds) > 1 or None in kinds:
+        formats = "; or ".join(", ".join(endings) for endings in _FORMATS.values())
+        examples = [*{Path(path).suffix: path for path in paths}.values()]
+        raise ValueError(
+            f"source must name files of one format: {formats}; got {examples}; files of other "
+            "endings are read as CSV if delimiter is given"
+        )
+    return str(*kinds)

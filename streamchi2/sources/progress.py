@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeAlias
-
-ProgressCallback: TypeAlias = Callable[[int, int | None], object]
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 
 @contextmanager
@@ -16,8 +14,8 @@ def progress_bar(
     *,
     n_done: int = 0,
     verbose: int = 1,
-    callback: ProgressCallback | None = None,
-) -> Iterator[Callable[[int], object]]:
+    callback: Callable[[int, int | None], Any] | None = None,
+) -> Iterator[Callable[[int], None]]:
     """Show rows as they are reported to the function that this context gives.
 
     The bar needs tqdm (the extra ``progress``). It is shown on a terminal and in a notebook,
@@ -45,34 +43,24 @@ def progress_bar(
     """
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable with (n_done, n_rows), got {callback!r}")
-    bar = _tqdm(n_rows, n_done) if verbose and (sys.stderr.isatty() or _in_notebook()) else None
+    # The stderr of a notebook is no terminal.
+    watched = verbose and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    with _tqdm(n_rows, n_done) if watched else nullcontext() as bar:
 
-    def report(n_new: int) -> None:
-        nonlocal n_done
-        n_done += n_new
-        if bar is not None:
-            bar.update(n_new)
-        if callback is not None:
-            callback(n_done, n_rows)
+        def report(n_new: int) -> None:
+            nonlocal n_done
+            n_done += n_new
+            if bar is not None:
+                bar.update(n_new)
+            if callback is not None:
+                callback(n_done, n_rows)
 
-    try:
         yield report
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-def _in_notebook() -> bool:
-    """Tell whether output goes to a notebook, where stderr is no terminal."""
-    ipython: Any = sys.modules.get("IPython")  # not imported: then there is no notebook
-    shell = None if ipython is None else ipython.get_ipython()
-    return "IPKernelApp" in getattr(shell, "config", ())
 
 
 def _tqdm(n_rows: int | None, n_done: int) -> Any:
     try:
-        import tqdm  # noqa: F401  # what is hidden must not be found by its parts
-        from tqdm import auto  # widgets in a notebook that has them, else text
+        from tqdm.auto import tqdm  # widgets in a notebook that has them, else text
     except ImportError:
-        return None
-    return auto.tqdm(total=n_rows, initial=n_done, unit=" rows", unit_scale=True, file=sys.stderr)
+        return nullcontext()
+    return tqdm(total=n_rows, initial=n_done, unit=" rows", unit_scale=True, file=sys.stderr)

@@ -101,15 +101,15 @@ def test_a_checkpoint_that_has_learnt_nothing_is_a_beginning(tmp_path):
 CHECKPOINTS = {
     "another estimator": (
         lambda: ExpChi2Classifier(8, random_state=0).fit(ROWS, CODES),
-        "must hold a ExpChi2Sampler",
+        "must hold a ExpChi2Sampler, got a ExpChi2Classifier",
     ),
     "another parameter": (
         lambda: ExpChi2Sampler(8, beta=2.0, random_state=0).fit(ROWS),
-        "beta must be that of the checkpoint",
+        "must have beta='auto', got 2.0",
     ),
     "another source": (
         lambda: sampler().fit_stream([ROWS], source_name="other"),
-        "from the same sources",
+        r"must be of the sources \['tape'\], got \['other'\]",
     ),
 }
 
