@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.saving import saved
 from streamchi2.state import Archive, JsonList, require
 
 DIGEST_SIZE = 16  # bytes: two of 2**64 contents are as likely to agree as not
@@ -19,7 +20,9 @@ _MAX_NAME = 500
 _MAX_SHOWN = 64  # characters of a file's name, its end: thousands of files are common
 
 
-class Learnt(NamedTuple):
+@saved("provenance.learnt")
+@dataclass(frozen=True)
+class Learnt:
     """What was learnt of one source: its first rows, and a digest of them if there is one.
 
     Parameters
@@ -32,6 +35,12 @@ class Learnt(NamedTuple):
 
     n_rows: int
     digest: bytes | None = None
+
+    def check_state(self) -> None:
+        """Raise ValueError unless there are rows, and any digest has its size."""
+        require(self.n_rows >= 1, f"n_rows must be at least 1, got {self.n_rows}")
+        size = DIGEST_SIZE if self.digest is None else len(self.digest)
+        require(size == DIGEST_SIZE, f"digest must have {DIGEST_SIZE} bytes, got {size}")
 
 
 Provenance: TypeAlias = dict[str, Learnt]
@@ -183,9 +192,8 @@ def _as_list(provenance: Provenance) -> list[str | int]:
 def _from_list(parts: list[Any]) -> Provenance:
     provenance = Provenance()
     for name, n_rows, digest in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        require(type(n_rows) is int and n_rows > 0, f"{name!r} must have rows, got {n_rows!r}")
-        content = bytes.fromhex(digest) or None
-        size = DIGEST_SIZE if content is None else len(content)
-        require(size == DIGEST_SIZE, f"digest of {name!r} must be {DIGEST_SIZE} bytes, got {size}")
-        provenance[as_source_name(name)] = Learnt(n_rows, content)
+        require(type(n_rows) is int, f"{name!r} must have a number of rows, got {n_rows!r}")
+        entry = Learnt(n_rows, bytes.fromhex(digest) or None)
+        entry.check_state()
+        provenance[as_source_name(name)] = entry
     return provenance

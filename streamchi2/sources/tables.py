@@ -131,16 +131,16 @@ class TableReader:
         for part in self.parts:
             name = self._name_in(learnt, part, taken)
             taken.add(name)
-            n_rows, digest = learnt.get(name or "", Learnt(0))
+            before = learnt.get(name or "", Learnt(0))
             stop = 0
-            for batch in self._read(part, {n_rows}):
+            for batch in self._read(part, {before.n_rows}):
                 stop = batch.start + batch.n_rows
-                if batch.start >= n_rows:
+                if batch.start >= before.n_rows:
                     yield replace(batch, source=name)
-                elif stop == n_rows and digest not in (None, batch.digest):
-                    raise _rewritten(part, n_rows, "other ones now")
-            if stop < n_rows:
-                raise _rewritten(part, n_rows, f"{stop} rows now")
+                elif stop == before.n_rows and before.digest not in (None, batch.digest):
+                    raise _rewritten(part, before.n_rows, "other ones now")
+            if stop < before.n_rows:
+                raise _rewritten(part, before.n_rows, f"{stop} rows now")
 
     def _name_in(self, learnt: Provenance, part: Part, taken: set[str | None]) -> str | None:
         """Return the name of a part, or that under which it was learnt from another folder."""
