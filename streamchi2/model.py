@@ -408,7 +408,7 @@ class DualRegression:
     ) -> tuple[LinearModel, NDArray[np.float64] | None]:
         """Return the model and, if asked for, the scores of its rows when they are left out.
 
-        ``alpha`` is a penalty, or the criterion that chooses one.
+        ``alpha`` is a penalty, or "auto": it is chosen.
         """
         targets = self.rows.targets
         if alpha == "auto" or (not isinstance(alpha, str) and alpha > 0.0):
@@ -426,7 +426,7 @@ class DualRegression:
                 return self.ridge.model(found), found.left_out if isinstance(
                     found, DualFit
                 ) else None
-        chosen, left_out = self.ridge.tune(targets, alpha)  # type: ignore[arg-type]
+        chosen, left_out = self.ridge.tune(targets, alpha)
         return self.ridge.solve(targets, chosen), left_out
 
 

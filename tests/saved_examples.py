@@ -132,14 +132,14 @@ ESTIMATORS = {
     ),
     "streaming pca": (lambda: StreamingPCA(2), None),
     "fading pca": (lambda: StreamingPCA(2, half_life=80), None),
-    "ridge": (lambda: StreamingRidge(alpha="gcv", half_life=70), NUMBERS),
+    "ridge": (lambda: StreamingRidge(alpha="auto", half_life=70), NUMBERS),
     "elastic net": (
         lambda: StreamingRidge(alpha=0.01, penalty="elastic_net"),
         NUMBERS[:, None],
     ),
     "ridge classifier": (StreamingRidgeClassifier, CODES > 0),
     "ridge classifier of words": (
-        lambda: StreamingRidgeClassifier("gcv", class_weight={"ham": 2.0}),
+        lambda: StreamingRidgeClassifier("auto", class_weight={"ham": 2.0}),
         WORDS,
     ),
     "river sampler": (lambda: river.ExpChi2Sampler(8, n_buckets=16, seed=0), None),

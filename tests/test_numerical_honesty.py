@@ -41,9 +41,9 @@ def learners(**params):
 def linear_learners(**params):
     return [
         (StreamingPCA(2, **params), ()),
-        (StreamingRidge(alpha="gcv", **params), (NUMBERS,)),
+        (StreamingRidge(alpha="auto", **params), (NUMBERS,)),
         (StreamingRidge(alpha=0.1, penalty="elastic_net", **params), (NUMBERS,)),
-        (StreamingRidgeClassifier(alpha="gcv", **params), (LABELS,)),
+        (StreamingRidgeClassifier(alpha="auto", **params), (LABELS,)),
     ]
 
 
@@ -196,7 +196,7 @@ def test_fewer_rows_than_features_interpolate_without_a_penalty_of_note():
 
 
 def test_targets_without_variance_are_predicted_exactly():
-    for model in (ExpChi2Regressor(32, random_state=0), StreamingRidge(alpha="gcv")):
+    for model in (ExpChi2Regressor(32, random_state=0), StreamingRidge(alpha="auto")):
         model.partial_fit(ROWS, np.full(300, 7.5))
         assert_allclose(model.predict(ROWS), 7.5, rtol=1e-12)
 

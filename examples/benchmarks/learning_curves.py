@@ -1,6 +1,6 @@
 """Does accuracy ever fall as rows arrive? Learning curves from n = D/8 to 10 D, both front ends.
 
-Run with ``python examples/benchmarks/learning_curves.py [set ...] [--alpha auto gcv ...]``; by
+Run with ``python examples/benchmarks/learning_curves.py [set ...] [--alpha auto .1 ...]``; by
 default on digits, in about a minute. Every line is one curve: accuracy on held-out rows after n
 training rows, mean over seeds, and the largest fall below an earlier point, in standard errors.
 """

@@ -95,13 +95,10 @@ LEARNING = entries(
         Learn inside the leading principal components of the features: this many of them, or as
         many as hold this share of the variance; a number above D is D. None learns from all
         features.
-    alpha : float or {"auto", "gcv", "reml"}
+    alpha : float or "auto"
         Strength of the penalty, with the meaning it has in scikit-learn's ``Ridge``, ``Lasso`` and
-        ``ElasticNet``; or how it is chosen in the same pass, one for all outputs. "gcv" is
-        generalised cross-validation, "reml" restricted maximum likelihood, which is for ridge
-        regression only. "auto" is leave-one-out until rows exceed features by an eighth, then
-        "gcv", from where rows exceed features never weaker than "reml"; for the other penalties
-        it is "gcv".
+        ``ElasticNet``. "auto" chooses it in the same pass, one for all outputs: by leave-one-out
+        until rows exceed features by an eighth, then from moments.
     penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
         What is added to the squared error: the squares of the coefficients ("ridge"), their
         absolute values ("lasso"), or a mixture of both ("elastic_net"). "group_lasso" needs
@@ -112,7 +109,7 @@ LEARNING = entries(
                   + \alpha \sum_g \sqrt{v_g} \, \lVert W_g \rVert
 
         where :math:`W_g` are the coefficients of descriptor g and :math:`v_g` is the total
-        variance of its features. With "auto" or "gcv" the group lasso only decides which
+        variance of its features. With "auto" the group lasso only decides which
         descriptors are used, and with what relative weights; how much to shrink is then chosen as
         for ridge regression.
     l1_ratio : float

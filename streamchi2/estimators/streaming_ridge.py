@@ -51,11 +51,11 @@ class StreamingRidge(RegressorMixin, LinearStreamEstimator):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = StreamingRidge(alpha="gcv")
+    >>> model = StreamingRidge(alpha="auto")
     >>> for start in range(0, len(X), 50):
     ...     model = model.partial_fit(X[start : start + 50], y[start : start + 50])
     >>> print(f"{model.score(X, y):.3f} with alpha = {model.alpha_:.3f}")
-    0.517 with alpha = 0.007
+    0.515 with alpha = 0.040
     """
 
     _targets_kind = NumericTargets

@@ -56,7 +56,7 @@ class StreamingRidgeClassifier(ClassifierMixin, LinearStreamEstimator):
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = StreamingRidgeClassifier(alpha="gcv")
+    >>> model = StreamingRidgeClassifier(alpha="auto")
     >>> for start in range(0, 1500, 100):
     ...     model = model.partial_fit(X[start : start + 100], y[start : start + 100])
     >>> print(f"{model.score(X[1500:], y[1500:]):.3f}")

@@ -16,7 +16,6 @@ from scipy.linalg import cho_solve, cholesky
 from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.leave_one_out import DualSolution, GrowingRidge, room_for_rows
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.penalty import Criterion
 from streamchi2.validation import Floats
 
 _CHUNK_ROWS = 64  # lines of the Gram matrix that are worked out together
@@ -195,13 +194,13 @@ class DualRidge:
         return np.sqrt(self.weights)[:, None] * (columns - mean), mean
 
     def tune(
-        self, targets: NDArray[np.float64], alpha: float | Criterion
+        self, targets: NDArray[np.float64], alpha: float | str
     ) -> tuple[float, NDArray[np.float64]]:
-        """Return the penalty that a criterion takes, and the scores of left-out rows under it.
+        """Return a penalty, and the scores of left-out rows under it.
 
-        A given ``alpha`` is kept.
+        A given ``alpha`` is kept; for "auto" it is that of least leave-one-out error.
         """
         whole = np.tril(self.gram) + np.tril(self.gram, -1).T
         spectrum = GramSpectrum.of(whole, targets, self.weights, self.copies)
-        chosen = spectrum.chosen(alpha) if isinstance(alpha, str) else alpha
+        chosen = spectrum.chosen() if isinstance(alpha, str) else alpha
         return chosen, spectrum.left_out_scores(targets, chosen)

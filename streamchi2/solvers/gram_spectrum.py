@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.solvers.penalty import Criterion, Path, left_out_parts, log_error
+from streamchi2.solvers.penalty import least, left_out_parts, log_error, penalties
 from streamchi2.statistics.moments import effective_count
 
 _LEAST_REST = 1e-12  # rounding of one minus a share: a row without any other cannot be left out
@@ -69,19 +69,12 @@ class GramSpectrum:
         """Number of rows that the weights stand for."""
         return effective_count(float(self.copies.sum()), float(self.copies @ self.copies))
 
-    def chosen(self, criterion: Criterion) -> float:
-        """Return the penalty that the criterion takes; "auto" is leave-one-out."""
+    def chosen(self) -> float:
+        """Return the penalty of least leave-one-out error."""
         if self.eigenvalues[-1] <= 0.0:  # features that never varied
             return 1.0
-        path = self.path()
-        if criterion == "auto":
-            path = replace(path, left_out=self.leave_one_out(path.alphas))
-        return path.chosen(criterion)
-
-    def path(self) -> Path:
-        """Return what the criteria without eigenvectors read."""
-        squares = np.square(self.turned).sum(axis=1)
-        return Path.of_components(self.eigenvalues, squares, float(squares.sum()), self.count)
+        alphas = penalties(float(self.eigenvalues.max()))
+        return least(alphas, self.leave_one_out(alphas))
 
     def leave_one_out(self, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return the logarithm of the leave-one-out error for every penalty.

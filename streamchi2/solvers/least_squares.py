@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.penalty import CRITERIA, Criterion
 from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import RegressionMoments
 
@@ -15,7 +14,7 @@ def least_squares(
     moments: RegressionMoments,
     *,
     penalty: str = "ridge",
-    alpha: float | Criterion = 1.0,
+    alpha: float | str = 1.0,
     l1_ratio: float = 0.5,
 ) -> LinearModel:
     """Return the penalised least-squares model of a stream, from its moments alone.
@@ -28,10 +27,10 @@ def least_squares(
         What is penalised. ``alpha`` means what it means in scikit-learn's ``Ridge``, ``Lasso`` and
         ``ElasticNet``: against the sum of squared residuals in the first, against half their mean
         in the others.
-    alpha : float or {"auto", "gcv", "reml"}, default=1.0
-        Strength of the penalty, or how to choose it: see
-        :func:`~streamchi2.solvers.ridge.tuned_ridge`. Lasso and elastic net know generalised
-        cross-validation alone, which is their "auto".
+    alpha : float or "auto", default=1.0
+        Strength of the penalty, or "auto": it is chosen, see
+        :func:`~streamchi2.solvers.ridge.tuned_ridge`; that of lasso and elastic net by generalised
+        cross-validation.
     l1_ratio : float, default=0.5
         Share of the absolute values in the elastic net; the others ignore it.
 
@@ -46,18 +45,13 @@ def least_squares(
     """
     if penalty not in PENALTIES:
         raise ValueError(f"penalty must be one of {_listed(PENALTIES)}, got {penalty!r}")
-    if isinstance(alpha, str) and alpha not in CRITERIA:
-        raise ValueError(f"alpha must be a number or one of {_listed(CRITERIA)}, got {alpha!r}")
+    if isinstance(alpha, str) and alpha != "auto":
+        raise ValueError(f"alpha must be a number or 'auto', got {alpha!r}")
     if penalty == "ridge":
-        return tuned_ridge(moments, alpha) if isinstance(alpha, str) else ridge(moments, alpha)
+        return tuned_ridge(moments) if isinstance(alpha, str) else ridge(moments, alpha)
     share = 1.0 if penalty == "lasso" else l1_ratio
     if not isinstance(alpha, str):
         return elastic_net(moments, alpha, share)
-    if alpha == "reml":
-        raise ValueError(
-            f"alpha must not be 'reml' with penalty={penalty!r}: restricted likelihood is defined "
-            "for ridge regression only; use 'auto' or 'gcv'"
-        )
     return elastic_net_by_gcv(moments, share)
 
 

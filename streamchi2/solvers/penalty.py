@@ -1,4 +1,4 @@
-r"""How strong a ridge penalty should be: criteria on a grid, and the choice among its penalties.
+r"""How strong a ridge penalty should be: the choice among the penalties of a grid.
 
 Generalised cross-validation (GCV) is good where rows are many, but divides by :math:`(n - df)^2`,
 which vanishes with the residuals where rows are about as many as features; rows that are almost
@@ -19,13 +19,9 @@ error at 64 rows, 2 % at 80, nothing from 128 on.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-
-Criterion = Literal["auto", "gcv", "reml"]
-CRITERIA: tuple[str, ...] = get_args(Criterion)
 
 # In units of the largest eigenvalue: below 1e-8 a penalty would fit the rounding of float32.
 _GRID = np.logspace(-8, 3, 45)
@@ -60,33 +56,10 @@ class Path:
     eigenvalues: NDArray[np.float64]  # (p,) of H, zeros may be missing
     total: float  # S: scatter of the targets
     count: float  # n, of rows that the weights stand for
-    left_out: NDArray[np.float64] | None = None  # (a,), log leave-one-out errors where known
 
-    @classmethod
-    def of_components(
-        cls, eigenvalues: NDArray[np.float64], squares: NDArray[np.float64], total: float, n: float
-    ) -> Path:
-        """Return the path from squared targets along every eigenvector, summed over outputs."""
-        alphas = penalties(float(eigenvalues.max(initial=0.0)))
-        rest = alphas[:, None] / (eigenvalues + alphas[:, None])
-        outside = max(total - float(squares.sum()), 0.0)
-        return cls(
-            alphas, rest**2 @ squares + outside, rest @ squares + outside, eigenvalues, total, n
-        )
-
-    def chosen(self, criterion: Criterion) -> float:
-        """Return the penalty that the criterion takes.
-
-        "auto" is leave-one-out where its errors are known, and GCV bounded below by REML elsewhere.
-        """
-        if criterion == "gcv":
-            return least(self.alphas, gcv(self))
-        if criterion == "auto" and self.left_out is not None:
-            return least(self.alphas, self.left_out)
-        by_reml = least(self.alphas, reml(self))
-        if criterion == "reml":
-            return by_reml
-        allowed = self.alphas >= by_reml
+    def chosen(self) -> float:
+        """Return the penalty of least GCV among those that are not below that of REML."""
+        allowed = self.alphas >= least(self.alphas, reml(self))
         return least(self.alphas[allowed], gcv(self)[allowed])
 
 

@@ -12,7 +12,6 @@ from streamchi2.solvers.group_lasso import definite, group_scales, scaled
 from streamchi2.solvers.group_path import chosen_by_gcv
 from streamchi2.solvers.least_squares import PENALTIES, least_squares
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.penalty import CRITERIA
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.validation import as_choice, as_number_or_choice, as_positive_float
@@ -40,8 +39,7 @@ class PenaltyParams:
         if penalty == "group_lasso" and not grouped:
             raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
         as_choice(penalty, (*PENALTIES, "group_lasso") if grouped else PENALTIES, name="penalty")
-        criteria = CRITERIA if penalty == "ridge" else ("auto", "gcv")
-        alpha = as_number_or_choice(alpha, criteria, name="alpha", zero=True)
+        alpha = as_number_or_choice(alpha, ("auto",), name="alpha", zero=True)
         share = as_positive_float(l1_ratio, name="l1_ratio")
         if share > 1.0:
             raise ValueError(f"l1_ratio must be above 0 and at most 1, got {l1_ratio!r}")
@@ -92,7 +90,7 @@ def solve(problem: RegressionProblem, params: PenaltyParams) -> RegressionSoluti
         inner = least_squares(
             problem.moments,
             penalty=params.penalty,
-            alpha=params.alpha,  # type: ignore[arg-type]
+            alpha=params.alpha,
             l1_ratio=params.l1_ratio,
         )
         return RegressionSolution(_on_features(problem, inner, inner.alpha), inner, problem)

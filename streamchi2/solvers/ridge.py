@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
 from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
-from streamchi2.solvers.penalty import Criterion, Path, penalties
+from streamchi2.solvers.penalty import Path, penalties
 from streamchi2.statistics.target_moments import RegressionMoments
 
 
@@ -34,17 +34,16 @@ def ridge(moments: RegressionMoments, alpha: float) -> LinearModel:
     return linear_model(moments, _coefficients(moments, alpha), alpha)
 
 
-def tuned_ridge(moments: RegressionMoments, criterion: Criterion = "auto") -> LinearModel:
-    r"""Ridge with the one penalty for all outputs that a criterion takes from a grid.
+def tuned_ridge(moments: RegressionMoments) -> LinearModel:
+    r"""Ridge with one penalty for all outputs, chosen from a grid.
+
+    It is that of least generalised cross-validation among those that are not below the penalty of
+    restricted maximum likelihood. See :mod:`~streamchi2.solvers.penalty`.
 
     Parameters
     ----------
     moments : RegressionMoments
         Of features and targets; a flat ``scatter`` is a diagonal.
-    criterion : {"auto", "gcv", "reml"}, default="auto"
-        Generalised cross-validation, restricted maximum likelihood, or "auto": generalised
-        cross-validation among the penalties that are not below that of restricted maximum
-        likelihood. See :mod:`~streamchi2.solvers.penalty`.
 
     Notes
     -----
@@ -63,7 +62,7 @@ def tuned_ridge(moments: RegressionMoments, criterion: Criterion = "auto") -> Li
     reduced = _reduced(moments)
     if reduced.eigenvalues.max() <= 0.0:  # features that never varied
         return ridge(moments, 1.0)
-    alpha = reduced.path(moments.count).chosen(criterion)
+    alpha = reduced.path(moments.count).chosen()
     return linear_model(moments, reduced.coefficients(alpha), alpha)
 
 

@@ -79,12 +79,12 @@ def as_number_or_choice(
 
     With ``zero`` the number may be 0 too.
 
-    >>> as_number_or_choice(2, ("gcv",), name="alpha")
+    >>> as_number_or_choice(2, ("auto",), name="alpha")
     2.0
-    >>> as_number_or_choice("best", ("gcv",), name="alpha")
+    >>> as_number_or_choice("best", ("auto",), name="alpha")
     Traceback (most recent call last):
         ...
-    ValueError: alpha must be a positive finite number or 'gcv', got 'best'
+    ValueError: alpha must be a positive finite number or 'auto', got 'best'
     """
     if isinstance(value, str) and value in choices:
         return str(value)

@@ -96,7 +96,7 @@ def test_lasso_equals_scikit_learn_on_the_same_features(n_pca):
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso", "elastic_net"])
-def test_every_penalty_chooses_its_strength_by_gcv(penalty):
+def test_every_penalty_chooses_its_strength(penalty):
     model = ExpChi2Classifier(128, n_pca=48, penalty=penalty, **STILL).fit(ROWS, NAMES)
     assert model.alpha_ > 0
     # Guessing the commonest of three classes is right for half of the rows.
@@ -106,7 +106,7 @@ def test_every_penalty_chooses_its_strength_by_gcv(penalty):
 
 
 @pytest.mark.parametrize("name", ["digits", "spambase", "fashion_bow", "fsdd_bow"])
-def test_the_penalty_of_gcv_is_as_good_as_the_best_of_a_grid(name, parts_of):
+def test_the_penalty_that_is_chosen_is_as_good_as_the_best_of_a_grid(name, parts_of):
     rows, labels, test_rows, test_labels = parts_of(name)
     model = ExpChi2Classifier(128, **STILL).fit(rows, labels)
     codes = np.searchsorted(model.classes_, test_labels)

@@ -33,13 +33,13 @@ WEIGHTS = _rng.uniform(0.1, 2.0, N_ROWS)
 ESTIMATORS = [
     (StreamingPCA(n_components=3), None),
     (StreamingPCA(n_components=0.9, half_life=700.0), None),
-    (StreamingRidge(alpha="gcv"), TARGETS),
+    (StreamingRidge(alpha="auto"), TARGETS),
     (StreamingRidge(alpha=0.1, penalty="lasso", half_life=500.0), TARGETS),
     (StreamingRidgeClassifier(), LABELS),
-    (StreamingRidgeClassifier(alpha="gcv", half_life=900.0), LABELS),
+    (StreamingRidgeClassifier(alpha="auto", half_life=900.0), LABELS),
     (StreamingRidgeClassifier(class_weight="balanced", half_life=900.0), LABELS),
 ]
-NAMES = ["pca", "pca share", "ridge", "lasso", "classifier", "classifier gcv", "balanced"]
+NAMES = ["pca", "pca share", "ridge", "lasso", "classifier", "classifier auto", "balanced"]
 each_estimator = pytest.mark.parametrize(("estimator", "answers"), ESTIMATORS, ids=NAMES)
 
 cuts = st.lists(st.integers(0, N_ROWS), max_size=8).map(lambda inner: sorted({0, *inner, N_ROWS}))
@@ -138,7 +138,7 @@ def test_merged_shards_equal_one_pass(estimator, answers):
     whole = learnt(estimator, answers, [0, N_ROWS])
     assert merged.n_samples_seen_ == N_ROWS
     for mine, theirs in zip(read(merged), read(whole), strict=True):
-        # GCV finds alpha to 1e-4 in its logarithm, where the criterion is flat.
+        # The choice finds alpha to 1e-4 in its logarithm, where the criterion is flat.
         assert_allclose(mine, theirs, atol=1e-5, rtol=1e-3)
 
 

@@ -69,8 +69,8 @@ def test_offsets_of_a_million_cost_no_accuracy():
 
 def test_weights_count_like_repeated_rows():
     counts = np.random.default_rng(0).integers(0, 3, len(X))
-    weighted = StreamingRidge("gcv").fit(X, Y, sample_weight=counts)
-    repeated = StreamingRidge("gcv").fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
+    weighted = StreamingRidge("auto").fit(X, Y, sample_weight=counts)
+    repeated = StreamingRidge("auto").fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
     assert_allclose(weighted.alpha_, repeated.alpha_, rtol=1e-3)
     assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4)
 
@@ -106,7 +106,7 @@ def test_two_classes_have_one_score_as_in_scikit_learn():
     assert_array_equal(ours.predict(rows), theirs.predict(rows))
 
 
-@pytest.mark.parametrize("alpha", [1.0, "gcv"])
+@pytest.mark.parametrize("alpha", [1.0, "auto"])
 def test_late_classes_equal_declared_ones_bit_for_bit(alpha):
     order = np.argsort(DIGITS, kind="stable")  # every class appears as late as it can
     rows, labels = IMAGES[order], DIGITS[order]
@@ -125,7 +125,7 @@ def test_classes_known_but_not_seen_are_never_predicted():
 
 
 def test_one_class_alone_is_always_predicted():
-    model = StreamingRidgeClassifier("gcv").fit(IMAGES[:20], np.full(20, "only"))
+    model = StreamingRidgeClassifier("auto").fit(IMAGES[:20], np.full(20, "only"))
     assert set(model.predict(IMAGES)) == {"only"}
 
 
@@ -183,7 +183,8 @@ def test_bad_targets_leave_no_trace(targets, error, message):
     ("params", "message"),
     [
         ({"alpha": -1.0}, "alpha must be a non-negative finite number"),
-        ({"alpha": "cv"}, "or 'auto' or 'gcv' or 'reml', got 'cv'"),
+        ({"alpha": "gcv"}, "a non-negative finite number or 'auto', got 'gcv'"),
+        ({"alpha": "reml"}, "a non-negative finite number or 'auto', got 'reml'"),
         ({"penalty": "bridge"}, "penalty must be one of"),
         ({"l1_ratio": 1.5}, "l1_ratio must be above 0 and at most 1"),
         ({"half_life": 0.0}, "half_life must be positive"),

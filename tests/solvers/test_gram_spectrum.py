@@ -67,7 +67,7 @@ def test_auto_takes_the_penalty_of_least_leave_one_out(kind):
         weights @ np.square(targets - brute_force(rows, targets, weights, a, kind)).sum(axis=1)
         for a in alphas
     ]
-    assert spectrum.chosen("auto") == pytest.approx(alphas[int(np.argmin(errors))], rel=1e-9)
+    assert spectrum.chosen() == pytest.approx(alphas[int(np.argmin(errors))], rel=1e-9)
 
 
 def test_rows_that_have_faded_to_nothing_are_scored_like_new_ones():
@@ -85,7 +85,7 @@ def test_rows_that_have_faded_to_nothing_are_scored_like_new_ones():
 def test_one_row_alone_is_scored_by_the_mean():
     spectrum = GramSpectrum.of(np.ones((1, 1)), np.array([[3.0]]), np.ones(1))
     assert spectrum.left_out_scores(np.array([[3.0]]), 0.5) == 3.0
-    assert spectrum.chosen("auto") == 1.0
+    assert spectrum.chosen() == 1.0
 
 
 def test_without_a_penalty_rows_that_nothing_else_determines_score_the_mean():

@@ -1,7 +1,5 @@
 """Ridge regression that grows row by row: the same model, whenever it was asked for."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from streamchi2.solvers.dual_ridge import DualRidge, GramMatrix
 from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.leave_one_out import DualRows, GrowingRidge, local_minimum
-from streamchi2.solvers.penalty import reml
+from streamchi2.solvers.penalty import Path, least, penalties, reml
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.normal(size=(600, 40)) / np.sqrt(1.0 + np.arange(40))
@@ -104,6 +102,13 @@ def test_no_other_penalty_of_the_grid_has_a_smaller_error(kind, n_rows):
     assert found.error == pytest.approx(errors[24], abs=1e-8)
 
 
+def path_of(spectrum, alphas):
+    squares = np.square(spectrum.turned).sum(axis=1)
+    rest = alphas[:, None] / (spectrum.eigenvalues + alphas[:, None])
+    total, count = float(squares.sum()), spectrum.count
+    return Path(alphas, rest**2 @ squares, rest @ squares, spectrum.eigenvalues, total, count)
+
+
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("n_rows", [2, 63, 64, 300])
 @pytest.mark.parametrize("alpha", [1e-3, 0.3, 30.0])
@@ -112,9 +117,7 @@ def test_the_restricted_likelihood_is_that_of_eigenvalues(kind, n_rows, alpha):
     _, gram = GramMatrix().of([ROWS[:n_rows]])
     whole = np.tril(gram) + np.tril(gram, -1).T
     spectrum = GramSpectrum.of(whole, targets, weights)
-    path, squares = spectrum.path(), np.square(spectrum.turned).sum(axis=1)
-    objective = alpha / (path.eigenvalues + alpha) @ squares
-    path = replace(path, alphas=np.array([alpha]), objectives=np.array([objective]))
+    path = path_of(spectrum, np.array([alpha]))
     (expected,) = reml(path)
     found = fresh(n_rows, WEIGHTS[kind], alpha)
     # Sums of n logarithms, and a quotient by what may be a small number of rows less one.
@@ -131,7 +134,8 @@ def test_where_rows_are_a_few_more_than_features_the_larger_penalty_counts():
         _, gram = GramMatrix().of([ROWS[:n_rows]])
         whole = np.tril(gram) + np.tril(gram, -1).T
         spectrum = GramSpectrum.of(whole, TARGETS[:n_rows], np.ones(n_rows))
-        likeliest = spectrum.path().chosen("reml")
+        alphas = penalties(float(spectrum.eigenvalues.max()))
+        likeliest = least(alphas, reml(path_of(spectrum, alphas)))
         step = 10.0 ** (1 / 4)  # the two grids stand apart
         larger = max(by_error.alpha, likeliest)
         assert larger / step <= found.alpha <= larger * step

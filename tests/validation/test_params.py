@@ -35,9 +35,9 @@ def test_bad_seeds_are_refused(seed, error, match):
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(2)])
 def test_numbers_are_returned_as_floats(value):
-    found = as_number_or_choice(value, ("auto", "gcv"), name="alpha")
+    found = as_number_or_choice(value, ("auto",), name="alpha")
     assert (found, type(found)) == (float(value), float)
-    assert as_number_or_choice("gcv", ("auto", "gcv"), name="alpha") == "gcv"
+    assert as_number_or_choice("auto", ("auto",), name="alpha") == "auto"
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_numbers_are_returned_as_floats(value):
     ],
 )
 def test_the_error_says_that_numbers_are_allowed_too(value, error):
-    with pytest.raises(error, match="alpha must be a positive finite number or 'auto' or 'gcv'"):
-        as_number_or_choice(value, ("auto", "gcv"), name="alpha")
+    with pytest.raises(error, match="alpha must be a positive finite number or 'auto'"):
+        as_number_or_choice(value, ("auto",), name="alpha")
 
 
 def test_zero_is_allowed_where_it_is_said():
-    assert as_number_or_choice(0, ("gcv",), name="alpha", zero=True) == 0.0
-    with pytest.raises(ValueError, match="alpha must be a non-negative finite number or 'gcv'"):
-        as_number_or_choice(-1e-9, ("gcv",), name="alpha", zero=True)
+    assert as_number_or_choice(0, ("auto",), name="alpha", zero=True) == 0.0
+    with pytest.raises(ValueError, match="alpha must be a non-negative finite number or 'auto'"):
+        as_number_or_choice(-1e-9, ("auto",), name="alpha", zero=True)
 
 
 def test_integers_beyond_float64_are_no_positive_floats():
