@@ -4,39 +4,44 @@ r"""Lasso and elastic net from moments, in scikit-learn's parametrisation.
 
 with :math:`\rho` the ``l1_ratio``. In moments, n times this is, up to a constant,
 :math:`\tfrac12 w^\top H w - C^\top w + \lambda_1\|w\|_1 + \tfrac12\lambda_2\|w\|^2`
-with :math:`\lambda_1 = n\alpha\rho` and :math:`\lambda_2 = n\alpha(1-\rho)`.
+with :math:`\lambda_1 = n\alpha\rho` and :math:`\lambda_2 = n\alpha(1-\rho)`. So the rows may be
+replaced by any R, y with :math:`R^\top R = H` and :math:`R^\top y = C`, of d rows: a square root of
+the scatter. On these scikit-learn's coordinate descent solves it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, eigh, solve, solve_triangular
+from sklearn.linear_model import enet_path
 
-from streamchi2.solvers.coordinate_descent import (
-    TOLERANCE,
-    Penalty,
-    coordinate_descent,
-    diagonal_solution,
-)
+from streamchi2.solvers.left_out_error import SampledRows, constant_outputs, squared_lengths
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.validation import Floats
 
-_GRID = np.logspace(0, -4, 25)  # in units of the smallest alpha that leaves nothing
-_PATIENCE = 6  # points of the grid, a decade
-_ROUGH = 1e-5  # tolerance that is enough to compare penalties
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a mean, or of a correlation
+_GAPS = (1e-4, 1e-6, 1e-8, 1e-10)  # duality gaps, in units of |y|^2, after which signs are tried
+_ROUGH = 1e-3  # a gap at which left-out errors of a tenth of the variance have three digits
+_MISSED = 1e-9  # of the largest cross scatter, by which an optimality condition may be missed
+_N_HALVINGS = 16  # candidates, almost five decades
+_IDLE = 8.0  # candidates so much smaller than the best one must have brought something
+_TIE = 1e-5  # of an error: differences that mean nothing
+_TINY = float(np.finfo(np.float64).tiny)
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a correlation
 
 
 def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0) -> LinearModel:
     """Lasso (``l1_ratio=1``) or elastic net for all outputs, each on its own.
 
-    Closed form where the scatter is diagonal, coordinate descent on the scatter otherwise, until
-    the optimality conditions hold to 1e-9 of the largest cross scatter; a ``ConvergenceWarning``
-    says that they do not. Targets that are constant, or correlated with no feature, up to rounding
-    have no coefficients.
+    Closed form where the scatter is diagonal, scikit-learn's coordinate descent on a square root of
+    the scatter otherwise; its ``ConvergenceWarning`` says where 10,000 sweeps were too few, or more
+    of few features.
+    Targets that are constant, or correlated with no feature, up to rounding have no coefficients.
 
     Parameters
     ----------
@@ -59,110 +64,203 @@ def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0)
     --------
     >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> rows, targets = np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]])
-    >>> elastic_net(TargetMoments(1, 1).update(rows, targets).summary(), alpha=0.5).coef
+    >>> elastic_net(TargetMoments(1, 1).update(rows, targets).summary(), alpha=0.5).coef.round(9)
     array([[1.5]])
     """
-    moments = _without_rounding(moments)
+    moments = without_rounding(moments)
     if alpha == 0.0:  # least squares, for which descent would take minutes
         return ridge(moments, 0.0)
-    penalty = Penalty.of(moments.weight, alpha, l1_ratio)
-    return linear_model(moments, _solved(moments, penalty), alpha)
+    return linear_model(moments, ElasticNetPath.of(moments, l1_ratio).solution(alpha), alpha)
 
 
-def elastic_net_by_gcv(moments: RegressionMoments, l1_ratio: float = 1.0) -> LinearModel:
-    r"""Lasso or elastic net with the penalty that minimises generalised cross-validation.
+def chosen_elastic_net(
+    moments: RegressionMoments,
+    features: Floats,
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    l1_ratio: float = 1.0,
+) -> LinearModel:
+    r"""Lasso or elastic net with the penalty of least error on sampled rows that are left out.
 
-    .. math:: \mathrm{GCV}(\alpha) = \sum_t \frac{n\,\mathrm{RSS}_t}{(n - \mathrm{df}_t)^2}, \qquad
-              \mathrm{df} = 1 + \mathrm{tr}\,H_A (H_A + \lambda_2)^{-1}
+    .. math:: \sum_{ij} \frac{w_i}{S_j} \left(\frac{e_{ij}}{1 - w_i h_{ij}}\right)^2, \qquad
+              h_{ij} = \tfrac1W + z_A^\top (H_{AA} + \lambda_2 I)^{-1} z_A
 
-    with A the non-zero coefficients of an output: for the lasso, their number. The grid has six
-    penalties a decade over four decades, from the smallest one that leaves no coefficient; each is
-    started from the one before, and the search ends when a whole decade has brought nothing.
-    Penalties that leave no degrees of freedom are not considered. n is the number of rows that the
-    weights stand for.
+    with A the non-zero coefficients of output j, which leaving out a row is taken not to change,
+    :math:`S_j` the scatter of its targets and :math:`w_i` the weight of all rows equal to row i.
+    Candidates are powers of two, for all outputs together, from the first that leaves nothing
+    downwards, until three of them have brought nothing.
 
-    References
+    Parameters
     ----------
-    Zou, Hastie and Tibshirani (2007), doi:10.1214/009053607000000127.
+    moments : RegressionMoments
+        Of all rows.
+    features, targets : ndarray, shapes (m, d) and (m, t)
+        Sampled rows, in the coordinates of the moments.
+    weights : ndarray, shape (m,)
+        Total weight of the rows of the stream that equal the sampled one.
+    l1_ratio : float, default=1.0
+        As in :func:`elastic_net`.
+
+    Notes
+    -----
+    A candidate costs :math:`a^3/3 + m a^2` operations an output with a non-zero coefficients.
 
     Examples
     --------
     >>> from streamchi2.statistics.target_moments import TargetMoments
     >>> line = np.arange(6.0)[:, None]
     >>> noisy = 2.0 * line + np.array([[0.1], [-0.1], [0.1], [-0.1], [0.1], [-0.1]])
-    >>> elastic_net_by_gcv(TargetMoments(1, 1).update(line, noisy).summary()).coef.round(2)
-    array([[1.98]])
+    >>> moments = TargetMoments(1, 1).update(line, noisy).summary()
+    >>> chosen_elastic_net(moments, line, noisy, np.ones(6)).coef.round(2)
+    array([[1.97]])
     """
-    moments = _without_rounding(moments)
-    largest = float(np.abs(moments.cross).max(initial=0.0))
-    if largest == 0.0 or moments.weight <= 0.0:
+    moments = without_rounding(moments)
+    strongest = strongest_alpha(moments, l1_ratio)
+    if strongest == 0.0:
         return elastic_net(moments, 1.0, l1_ratio)
-    strongest = largest / (moments.weight * l1_ratio)
-    coef = np.zeros_like(moments.cross)
-    best, best_score, idle = (strongest, coef), np.inf, 0
-    for alpha in strongest * _GRID:
-        penalty = Penalty.of(moments.weight, alpha, l1_ratio)
-        coef = _solved(moments, penalty, coef, tolerance=_ROUGH)
-        score, idle = _gcv(moments, coef, penalty), idle + 1
-        if score < best_score:
-            best, best_score, idle = (float(alpha), coef), score, 0
-        if idle == _PATIENCE:
+    path = ElasticNetPath.of(moments, l1_ratio)
+    sample = SampledRows.of(moments, features, targets, weights)
+    coef = best_coef = np.zeros_like(moments.cross)
+    nothing = least = sample.left_out_error(coef, np.zeros((1, 1)))
+    best, *weaker = np.exp2(np.ceil(np.log2(strongest)) - np.arange(_N_HALVINGS)).tolist()
+    for alpha in weaker:
+        # The gap is in units of |y|^2: where less is left to explain it has to be smaller.
+        gap = _ROUGH * min(1.0, max(1e-5, 10.0 * least / max(nothing, _TINY)))
+        coef = path.descended(alpha, coef, gap)
+        error = sample.left_out_error(coef, path.leverages(coef, alpha, sample.features))
+        if error < least * (1.0 - _TIE):
+            best, least, best_coef = alpha, error, coef
+        elif alpha <= best / _IDLE:
             break
-    alpha, coef = best
-    penalty = Penalty.of(moments.weight, alpha, l1_ratio)
-    return linear_model(moments, _solved(moments, penalty, coef), alpha)
+    return linear_model(moments, path.solution(best, best_coef), best)
 
 
-def _without_rounding(moments: RegressionMoments) -> RegressionMoments:
+def strongest_alpha(moments: RegressionMoments, l1_ratio: float) -> float:
+    """Return the smallest penalty that leaves no coefficient; zero where none is needed."""
+    largest = float(np.abs(moments.cross).max(initial=0.0))
+    return largest / (moments.weight * l1_ratio) if largest > 0.0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticNetPath:
+    """Elastic nets of the same moments under several penalties; the square root is taken once."""
+
+    moments: RegressionMoments
+    l1_ratio: float
+    root: NDArray[np.float64]  # (d, d), R; the diagonal itself where the scatter is one
+    targets: NDArray[np.float64]  # (d, t), y
+    gram: NDArray[np.float64]  # (d, d), R'R
+
+    @classmethod
+    def of(cls, moments: RegressionMoments, l1_ratio: float) -> ElasticNetPath:
+        """Take the square root: a Cholesky factor, or eigenvectors where there is none."""
+        scatter, cross = moments.scatter, moments.cross
+        if scatter.ndim == 1:
+            return cls(moments, l1_ratio, scatter, cross, scatter)
+        try:
+            root = cholesky(scatter, check_finite=False)
+            targets = solve_triangular(root, cross, trans="T", check_finite=False)
+        except LinAlgError:
+            values, vectors = eigh(scatter, check_finite=False)
+            roots = np.sqrt(np.maximum(values, 0.0))[:, None]
+            root = roots * vectors.T
+            # Along directions that never varied there is nothing to fit.
+            targets = vectors.T @ cross / np.where(roots > 0.0, roots, np.inf)
+        root = np.asfortranarray(root)
+        return cls(moments, l1_ratio, root, targets, root.T @ root)
+
+    def solution(
+        self, alpha: float, start: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the coefficients for a penalty, shape (d, t), to full precision."""
+        coef = np.zeros_like(self.moments.cross) if start is None else start
+        for gap in _GAPS:
+            coef = self.descended(alpha, coef, gap)
+            # The last digits would take as many sweeps again; with the signs they are a solve.
+            exact = self._with_signs(alpha, np.sign(coef))
+            if exact is not None:
+                return exact
+        return coef
+
+    def descended(
+        self, alpha: float, start: NDArray[np.float64], gap: float
+    ) -> NDArray[np.float64]:
+        """Return the coefficients for a penalty up to a duality gap, from those of another."""
+        moments, (absolutes, squares) = self.moments, self._weights(alpha)
+        if moments.scatter.ndim == 1:
+            shrunk = moments.cross - np.clip(moments.cross, -absolutes, absolutes)
+            curvature = moments.scatter + squares
+            return shrunk / np.where(curvature > 0.0, curvature, np.inf)[:, None]
+        cross = self.root.T @ self.targets
+        paths = [
+            enet_path(
+                self.root,
+                targets,
+                l1_ratio=self.l1_ratio,
+                alphas=[alpha * moments.weight / self.root.shape[0]],  # it sees d rows
+                precompute=self.gram,
+                Xy=np.ascontiguousarray(cross[:, output]),
+                coef_init=start[:, output].copy(),
+                check_input=False,
+                tol=gap,
+                max_iter=10_000 + 10_000_000 // len(cross),  # sweeps over few features are cheap
+            )[1]
+            for output, targets in enumerate(np.ascontiguousarray(self.targets.T))
+        ]
+        return np.hstack(paths)
+
+    def _with_signs(self, alpha: float, signs: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the minimum if its coefficients have these signs, else None."""
+        scatter, cross = self.moments.scatter, self.moments.cross
+        absolutes, squares = self._weights(alpha)
+        coef = np.zeros_like(cross)
+        if scatter.ndim == 1:
+            return self.descended(alpha, coef, 0.0)
+        for output in np.flatnonzero(signs.any(axis=0)):
+            active = np.flatnonzero(signs[:, output])
+            raised = scatter[np.ix_(active, active)]
+            raised.flat[:: active.size + 1] += squares
+            slope = cross[active, output] - absolutes * signs[active, output]
+            try:
+                coef[active, output] = solve(raised, slope, assume_a="pos", check_finite=False)
+            except LinAlgError:
+                return None
+        beyond = np.abs(cross - scatter @ coef - squares * coef) - absolutes
+        wrong = beyond.max(initial=0.0) > _MISSED * np.abs(cross).max(initial=0.0)
+        return None if wrong or (np.sign(coef) != signs).any() else coef
+
+    def _weights(self, alpha: float) -> tuple[float, float]:
+        """Return lambda_1 and lambda_2."""
+        weight = self.moments.weight * alpha
+        return weight * self.l1_ratio, weight * (1.0 - self.l1_ratio)
+
+    def leverages(
+        self, coef: NDArray[np.float64], alpha: float, features: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return z_A' (H_AA + lambda_2)^-1 z_A of centred rows for each output, shape (m, t)."""
+        scatter = self.moments.scatter
+        _, squares = self._weights(alpha)
+        if scatter.ndim == 1:
+            active = coef != 0.0
+            each = features**2 / np.where(scatter > 0.0, scatter + squares, np.inf)
+            return np.asarray(each @ active)
+        shares = np.zeros((features.shape[0], coef.shape[1]))
+        for output in np.flatnonzero(coef.any(axis=0)):
+            active = np.flatnonzero(coef[:, output])
+            raised = scatter[np.ix_(active, active)]
+            raised.flat[:: active.size + 1] += squares
+            shares[:, output] = squared_lengths(raised, features[:, active])
+        return shares
+
+
+def without_rounding(moments: RegressionMoments) -> RegressionMoments:
     r"""Return moments whose cross scatter is zero for outputs where it is rounding alone.
 
-    Else the tolerance, relative to the largest cross scatter, would be far below rounding, and
-    the coefficients found would explain nothing. An output is constant where
-    :math:`S_t \le n (64 \epsilon \bar y_t)^2`, and correlated with nothing where
-    :math:`|C_{it}| \le 64 \epsilon \sqrt{H_{ii} S_t}` for all i.
+    Else coefficients that explain nothing would be fitted to it. An output is correlated with
+    nothing where :math:`|C_{it}| \le 64 \epsilon \sqrt{H_{ii} S_t}` for all i.
     """
     spread = np.sqrt(np.maximum(moments.target_scatter, 0.0))
-    constant = spread <= _ROUNDING * np.sqrt(moments.weight) * np.abs(moments.target_mean)
     diagonal = moments.scatter if moments.scatter.ndim == 1 else moments.scatter.diagonal()
     bounds = _ROUNDING * np.sqrt(np.maximum(diagonal, 0.0))[:, None] * spread
-    nothing = constant | (np.abs(moments.cross) <= bounds).all(axis=0)
-    if not nothing.any():
-        return moments
+    nothing = constant_outputs(moments) | (np.abs(moments.cross) <= bounds).all(axis=0)
     return replace(moments, cross=np.where(nothing, 0.0, moments.cross))
-
-
-def _solved(
-    moments: RegressionMoments,
-    penalty: Penalty,
-    start: NDArray[np.float64] | None = None,
-    tolerance: float = TOLERANCE,
-) -> NDArray[np.float64]:
-    if moments.scatter.ndim == 1:
-        return diagonal_solution(moments.scatter, moments.cross, penalty)
-    return coordinate_descent(moments.scatter, moments.cross, penalty, start, tolerance)
-
-
-def _gcv(moments: RegressionMoments, coef: NDArray[np.float64], penalty: Penalty) -> float:
-    image = moments.scatter[:, None] * coef if moments.scatter.ndim == 1 else moments.scatter @ coef
-    fitted = np.einsum("ij,ij->j", coef, 2.0 * moments.cross - image)
-    residuals = np.maximum(moments.target_scatter - fitted, 0.0)
-    freedom = moments.count - 1.0 - _degrees(moments.scatter, coef, penalty)
-    if (freedom <= 0.0).any():
-        return np.inf
-    return float((moments.count * residuals / freedom**2).sum())
-
-
-def _degrees(
-    scatter: NDArray[np.float64], coef: NDArray[np.float64], penalty: Penalty
-) -> NDArray[np.float64]:
-    active = coef != 0.0
-    if penalty.squares == 0.0:
-        return np.asarray(np.count_nonzero(active, axis=0), dtype=np.float64)
-    if scatter.ndim == 1:
-        shares = scatter / (scatter + penalty.squares)
-        return np.asarray(shares @ active, dtype=np.float64)
-    degrees = np.empty(coef.shape[1])
-    for output, chosen in enumerate(active.T):
-        values = np.linalg.eigvalsh(scatter[np.ix_(chosen, chosen)])
-        degrees[output] = (values / (values + penalty.squares)).sum()
-    return degrees

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from streamchi2.solvers.lasso import elastic_net, elastic_net_by_gcv
+from streamchi2.solvers.lasso import elastic_net
+from streamchi2.solvers.lasso_gcv import elastic_net_by_gcv
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge, tuned_ridge
 from streamchi2.statistics.target_moments import RegressionMoments
