@@ -12,11 +12,16 @@ A class is saved by its fields, under their annotations::
 Fields of the constructor are the state; those with ``init=False`` are caches and never saved. What
 a file holds is checked against the annotations, then the constructor is called, then
 ``check_state(self)``, if there is such a method, which raises ValueError where fields contradict
-each other. An annotation that names a base class admits all its registered subclasses.
+each other. An annotation that names a base class admits all its registered subclasses. Arrays are
+only as large as their bytes in the file, but a number or the ends of a range can be anything: a
+constructor must not take memory by them alone.
 
 Markers, in ``Annotated[..., marker]``: ``"any"`` admits NaN and infinities, which are refused
 elsewhere; ``"upper"`` and ``"lower"`` save one triangle of a square matrix only, and the other one
-comes back as zeros.
+comes back as zeros; these two stand outermost.
+
+A frozen object that is held in several places is written once and is one object again. Others must
+be held in one place only. Arrays come back writable, in the order in memory that they had.
 """
 
 from __future__ import annotations
