@@ -212,7 +212,7 @@ class _Decoder(_Way):
         if name == "|b1" and stored.view(np.uint8).max(initial=0) > 1:
             raise ValueError("must hold true and false as 1 and 0")
         self.start += stored.nbytes
-        return np.array(stored, stored.dtype.newbyteorder("="), order=order)
+        return np.array(stored, stored.dtype.newbyteorder("="))
 
     def csr(self, content: Json) -> sparse.csr_array:
         """Return sparse rows that point to nowhere beyond their bytes."""
