@@ -32,8 +32,7 @@ from streamchi2.solvers.calibration import (
 )
 from streamchi2.solvers.components import Eigenpairs, principal_components
 from streamchi2.solvers.dual_ridge import DualRidge
-from streamchi2.solvers.group_lasso import definite
-from streamchi2.solvers.group_path import entry_alphas
+from streamchi2.solvers.group_lasso import definite, entry_alphas
 from streamchi2.solvers.leave_one_out import DualFit, DualRows, DualSolution, GrowingRidge
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.problem import PenaltyParams, RegressionProblem, RegressionSolution, solve

@@ -28,7 +28,7 @@ from streamchi2.validation import Floats
 _GAPS = (1e-4, 1e-6, 1e-8, 1e-10)  # duality gaps, in units of |y|^2, after which signs are tried
 _ROUGH = 1e-3  # a gap at which left-out errors of a tenth of the variance have three digits
 _MISSED = 1e-9  # of the largest cross scatter, by which an optimality condition may be missed
-_N_HALVINGS = 16  # candidates, almost five decades
+_N_HALVINGS = 16  # candidates an output, almost five decades
 _IDLE = 8.0  # candidates so much smaller than the best one must have brought something
 _TIE = 1e-5  # of an error: differences that mean nothing
 _TINY = float(np.finfo(np.float64).tiny)
@@ -88,7 +88,8 @@ def chosen_elastic_net(
     with A the non-zero coefficients of output j, which leaving out a row is taken not to change,
     :math:`S_j` the scatter of its targets and :math:`w_i` the weight of all rows equal to row i.
     Candidates are powers of two, for all outputs together, from the first that leaves nothing
-    downwards, until three of them have brought nothing.
+    downwards, until each output has had three that brought nothing: an output in a small unit has
+    its penalties below those of the others.
 
     Parameters
     ----------
@@ -115,14 +116,16 @@ def chosen_elastic_net(
     array([[1.97]])
     """
     moments = without_rounding(moments)
-    strongest = strongest_alpha(moments, l1_ratio)
-    if strongest == 0.0:
+    entries = entry_alphas(moments, l1_ratio)
+    entries = entries[entries > 0.0]
+    if not entries.size:
         return elastic_net(moments, 1.0, l1_ratio)
     path = ElasticNetPath.of(moments, l1_ratio)
     sample = SampledRows.of(moments, features, targets, weights)
     coef = best_coef = np.zeros_like(moments.cross)
     nothing = least = sample.left_out_error(coef, np.zeros((1, 1)))
-    best, *weaker = np.exp2(np.ceil(np.log2(strongest)) - np.arange(_N_HALVINGS)).tolist()
+    first, last = (int(np.ceil(np.log2(end(entries)))) for end in (np.max, np.min))
+    best, *weaker = np.exp2(np.arange(first, last - _N_HALVINGS, -1.0)).tolist()
     for alpha in weaker:
         # The gap is in units of |y|^2: where less is left to explain it has to be smaller.
         gap = _ROUGH * min(1.0, max(1e-5, 10.0 * least / max(nothing, _TINY)))
@@ -130,15 +133,15 @@ def chosen_elastic_net(
         error = sample.left_out_error(coef, path.leverages(coef, alpha, sample.features))
         if error < least * (1.0 - _TIE):
             best, least, best_coef = alpha, error, coef
-        elif alpha <= best / _IDLE:
+        elif alpha <= min(best, entries.min()) / _IDLE:
             break
     return linear_model(moments, path.solution(best, best_coef), best)
 
 
-def strongest_alpha(moments: RegressionMoments, l1_ratio: float) -> float:
-    """Return the smallest penalty that leaves no coefficient; zero where none is needed."""
-    largest = float(np.abs(moments.cross).max(initial=0.0))
-    return largest / (moments.weight * l1_ratio) if largest > 0.0 else 0.0
+def entry_alphas(moments: RegressionMoments, l1_ratio: float) -> NDArray[np.float64]:
+    """Return the smallest penalty that leaves no coefficient, for each output."""
+    largest: NDArray[np.float64] = np.abs(moments.cross).max(axis=0, initial=0.0)
+    return largest / max(moments.weight * l1_ratio, _TINY)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.solvers.lasso import ElasticNetPath, elastic_net, strongest_alpha, without_rounding
+from streamchi2.solvers.lasso import ElasticNetPath, elastic_net, entry_alphas, without_rounding
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.statistics.target_moments import RegressionMoments
 
@@ -38,7 +38,7 @@ def elastic_net_by_gcv(moments: RegressionMoments, l1_ratio: float = 1.0) -> Lin
     array([[1.98]])
     """
     moments = without_rounding(moments)
-    strongest = strongest_alpha(moments, l1_ratio)
+    strongest = float(entry_alphas(moments, l1_ratio).max(initial=0.0))
     if strongest == 0.0:
         return elastic_net(moments, 1.0, l1_ratio)
     path = ElasticNetPath.of(moments, l1_ratio)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.solvers.block_vectors import BlockVectors
+from streamchi2.solvers.group_gcv import chosen_by_gcv
 from streamchi2.solvers.group_lasso import definite, group_scales, scaled
-from streamchi2.solvers.group_path import chosen_by_gcv
 from streamchi2.solvers.least_squares import PENALTIES, least_squares
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge

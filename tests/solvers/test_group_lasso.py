@@ -8,12 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
-from streamchi2.solvers.group_fit import fitted, penalty_weights, strongest_alpha
-from streamchi2.solvers.group_lasso import definite, group_lasso, group_scales, scaled
-from streamchi2.solvers.group_path import chosen_by_gcv, entry_alphas
+from streamchi2.solvers.group_gcv import chosen_by_gcv
+from streamchi2.solvers.group_lasso import (
+    Fit,
+    chosen_group_scales,
+    definite,
+    entry_alphas,
+    fitted,
+    group_lasso,
+    group_scales,
+    penalty_weights,
+    scaled,
+    strongest_alpha,
+)
+from streamchi2.solvers.left_out_error import SampledRows
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import TargetMoments
 
@@ -101,13 +112,6 @@ def test_a_penalty_beyond_all_measure_leaves_everything_out(alpha):
     assert not group_lasso(moments, groups, alpha).coef.any()
 
 
-def test_no_penalty_is_least_squares():
-    moments, groups, rows, targets = problem(3)
-    centred = rows - rows.mean(axis=0), targets - targets.mean(axis=0)
-    expected = np.linalg.lstsq(*centred, rcond=None)[0]
-    assert_allclose(group_lasso(moments, groups, 0.0).coef, expected, atol=1e-7)
-
-
 def test_the_scale_of_a_group_is_irrelevant():
     moments, groups, _, _ = problem(4)
     other = scaled(moments, groups, np.array([1.0, 1e6, 1e-4]))
@@ -130,24 +134,31 @@ def test_a_diagonal_may_be_flat():
     assert_allclose(*entries, rtol=1e-12)
 
 
-def test_it_is_ridge_regression_with_the_scales_it_finds():
-    moments, groups, _, _ = problem(6)
-    alpha = 0.1 * strongest_alpha(moments, groups)
-    roots = np.repeat(np.sqrt(group_scales(moments, groups, alpha)), [4, 3, 5])[:, None]
-    inner = ridge(scaled(moments, groups, group_scales(moments, groups, alpha)), 1.0)
-    assert_allclose(group_lasso(moments, groups, alpha).coef, roots * inner.coef)
-
-
-def test_what_a_fit_explains_and_its_degrees_of_freedom_are_those_of_the_rows():
-    moments, groups, rows, targets = problem(7)
+def test_leverages_are_those_of_ridge_regression_in_the_scales():
+    moments, groups, rows, _ = problem(7)
     fit = fitted(moments, groups, 0.05 * strongest_alpha(moments, groups))
-    coef = group_lasso(moments, groups, fit.alpha).coef
-    centred = rows - rows.mean(axis=0)
-    left = targets - targets.mean(axis=0) - centred @ coef
-    assert_allclose(moments.target_scatter.sum() - fit.explained, (left**2).sum(), rtol=1e-9)
-    scales = np.repeat(fit.scales, [4, 3, 5])
+    centred, scales = rows - rows.mean(axis=0), np.repeat(fit.scales, [4, 3, 5])
     hat = centred * scales @ np.linalg.inv(np.eye(12) + moments.scatter * scales) @ centred.T
-    assert_allclose(fit.degrees_of_freedom(), np.trace(hat), rtol=1e-8)
+    assert_allclose(fit.leverages(centred), hat.diagonal(), rtol=1e-8)
+
+
+@pytest.mark.parametrize("factor", [0.01, 1.0, 100.0])
+def test_left_out_errors_are_those_of_refits_without_the_row_and_its_copies(factor):
+    _, groups, rows, targets = problem(9, (3, 2), 20)
+    counts = np.random.default_rng(9).integers(1, 4, 20).astype(float)
+    moments = TargetMoments(5, 2).update(rows, targets, weights=counts).summary()
+    scales = factor * np.array([0.3, 0.02])
+    fit = Fit(moments, groups, 1.0, np.ones(2), scales)
+    total, roots = 0.0, np.repeat(np.sqrt(scales), [3, 2])
+    for row in range(20):
+        others = np.arange(20) != row
+        rest = TargetMoments(5, 2).update(rows[others], targets[others], weights=counts[others])
+        model = ridge(scaled(rest.summary(), groups, scales), 1.0)
+        errors = targets[row] - model.scores((rows[row] * roots)[None])[0]
+        total += counts[row] * (errors**2 / (moments.target_scatter / moments.weight)).sum()
+    sample = SampledRows.of(moments, rows, targets, counts)
+    error = sample.left_out_error(fit.coef, fit.leverages(sample.features)[:, None])
+    assert_allclose(error, total, rtol=1e-8)
 
 
 @given(st.integers(0, 10**6))
@@ -163,15 +174,22 @@ def test_groups_are_out_above_the_alphas_of_entry_and_in_below(seed):
             assert below[group] > 0.0
 
 
-def test_noise_is_left_out_and_what_matters_is_kept():
+@pytest.mark.parametrize("copies", [1.0, 3.0])
+def test_noise_is_left_out_and_what_matters_is_kept(copies):
     random = np.random.default_rng(0)
     rows = random.normal(size=(400, 40))
     targets = np.tanh(rows[:, :10] @ random.normal(size=(10, 3))) + rows[:, 10:13]
-    moments = TargetMoments(40, 3).update(rows, targets).summary()
+    weights = np.full(400, copies)
+    moments = TargetMoments(40, 3).update(rows, targets, weights=weights).summary()
     groups = consecutive((10, 10, 10, 10))
-    kept = chosen_by_gcv(moments, groups).scales > 0.0
-    np.testing.assert_array_equal(kept, [True, True, False, False])
-    assert ridge(moments, 1.0).coef[20:].any(axis=1).all()  # ridge keeps everything
+    chosen = chosen_group_scales(moments, groups, rows, targets, weights)
+    assert_array_equal(chosen.scales > 0.0, [True, True, False, False])
+    once = TargetMoments(40, 3).update(rows, targets).summary()
+    alone = chosen_group_scales(once, groups, rows, targets, np.ones(400))
+    assert_array_equal(chosen_by_gcv(once, groups).scales > 0.0, [True, True, False, False])
+    # Copies change neither alpha nor the predictions: scales are against sums over copies.
+    assert chosen.alpha == alone.alpha
+    assert_allclose(chosen.scales * copies, alone.scales, rtol=1e-3)
 
 
 def test_a_scatter_that_rounding_has_made_indefinite_is_no_obstacle():
@@ -192,12 +210,15 @@ def test_a_group_that_varies_by_rounding_alone_stays_out():
     moments = definite(TargetMoments(6, 1).update(rows, targets).summary())
     groups = consecutive((3, 3))
     assert_allclose(entry_alphas(moments, groups)[1], 0.0, atol=1e-2)
-    assert chosen_by_gcv(moments, groups).scales[1] == 0.0
+    chosen = chosen_group_scales(moments, groups, rows, targets, np.ones(200))
+    assert chosen.scales[1] == 0.0
 
 
 def test_nothing_to_learn_from_gives_nothing():
-    moments = TargetMoments(3, 1).update(np.ones((4, 3)), np.ones((4, 1))).summary()
+    rows, targets = np.ones((4, 3)), np.ones((4, 1))
+    moments = TargetMoments(3, 1).update(rows, targets).summary()
     groups = consecutive((1, 2))
+    assert not chosen_group_scales(moments, groups, rows, targets, np.ones(4)).scales.any()
     assert not chosen_by_gcv(moments, groups).scales.any()
     assert not entry_alphas(moments, groups).any()
     assert not group_lasso(moments, groups, 0.5).coef.any()
