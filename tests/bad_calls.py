@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 import pandas as pd
+from bad_arguments import bad_labels, bad_numbers, bad_rows, bad_weights
 from bad_parameters import BAD_PARAMETERS
 from saved_examples import CODES, NUMBERS, ROWS, WIDTH, WORDS
 from sklearn.base import clone
@@ -22,7 +23,6 @@ from streamchi2 import (
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
-from streamchi2.testing import bad_labels, bad_numbers, bad_rows, bad_weights
 
 N = 70  # beyond the 64 rows that set the map
 

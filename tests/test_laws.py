@@ -5,139 +5,85 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.base import is_classifier, is_regressor
+from hypothesis import given
 
 from streamchi2 import (
-    DirectSeries,
     ExpChi2Classifier,
     ExpChi2PCA,
     ExpChi2Regressor,
     ExpChi2Sampler,
+    StreamingPCA,
+    StreamingRidge,
+    StreamingRidgeClassifier,
     river,
 )
-from streamchi2.estimators.streaming_pca import StreamingPCA
-from streamchi2.estimators.streaming_ridge import StreamingRidge
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
-from streamchi2.testing import (
-    LawError,
-    check_absent_is_zero,
-    check_absent_keys,
-    check_cut,
-    check_late_classes,
-    check_merge,
-    check_order_of_k,
-    check_pure_reads,
-    check_save,
-    check_threads,
-    cuttings,
-    dict_streams,
-    histogram_rows,
-    labelled_streams,
-    nodes,
-    realistic_rows,
-)
+from streamchi2.testing import check_all, realistic_rows
+from streamchi2.testing.front_ends import front_end_of
+from streamchi2.testing.laws import LAWS, reasons
 
-TRANSFORMERS = [
-    ExpChi2Sampler(16, random_state=0),
-    ExpChi2PCA(16, n_pca=None, random_state=0),
-    ExpChi2Sampler(8, basis="landmarks", random_state=0),
-    ExpChi2Sampler(16, basis="subspace", random_state=0),
-    StreamingPCA(),
-]
-CLASSIFIERS = [
-    ExpChi2Classifier(16, alpha=0.1, random_state=0),
-    ExpChi2Classifier(16, alpha=0.1, half_life=30, random_state=0),
-    ExpChi2Classifier(8, basis="landmarks", alpha=0.1, random_state=0),
-    StreamingRidgeClassifier(),
-    ExpChi2Classifier(16, alpha=0.1, class_weight="balanced", random_state=0),
-]
-REGRESSORS = [ExpChi2Regressor(16, alpha=0.1, random_state=0), StreamingRidge()]
-
-
-def with_targets(estimator, rows, labels):
-    """Return the targets that an estimator learns."""
-    if is_classifier(estimator):
-        return labels
-    return labels + rows[:, 0] if is_regressor(estimator) else None
-
-
-@pytest.mark.parametrize("estimator", [*TRANSFORMERS, *CLASSIFIERS, *REGRESSORS], ids=str)
-@settings(max_examples=6)
-@given(labelled_streams(), st.data())
-def test_cut_save_and_pure_reads(estimator, stream, data):
-    rows, labels = stream
-    targets = with_targets(estimator, rows, labels)
-    check_cut(estimator, rows, targets, cuts=data.draw(cuttings(len(rows))))
-    check_pure_reads(estimator, rows, targets)
-    check_save(estimator, rows, targets)
+SEED = {"random_state": 0}
+ESTIMATORS = {
+    "sampler": ExpChi2Sampler(16, **SEED),
+    "sampler, landmarks": ExpChi2Sampler(8, basis="landmarks", **SEED),
+    "sampler, subspace": ExpChi2Sampler(16, basis="subspace", **SEED),
+    "sampler, fading": ExpChi2Sampler(16, half_life=30, **SEED),
+    "pca": ExpChi2PCA(16, n_pca=None, **SEED),
+    "classifier": ExpChi2Classifier(16, **SEED),
+    "classifier, fixed penalty": ExpChi2Classifier(16, alpha=0.1, **SEED),
+    "classifier, fading": ExpChi2Classifier(16, half_life=30, **SEED),
+    "classifier, landmarks": ExpChi2Classifier(8, basis="landmarks", alpha=0.1, **SEED),
+    "classifier, balanced": ExpChi2Classifier(16, alpha=0.1, class_weight="balanced", **SEED),
+    "regressor": ExpChi2Regressor(16, **SEED),
+    "regressor, fixed penalty": ExpChi2Regressor(16, alpha=0.1, **SEED),
+    "plain pca": StreamingPCA(),
+    "ridge": StreamingRidge(),
+    "ridge, chosen penalty": StreamingRidge("auto"),
+    "ridge classifier": StreamingRidgeClassifier(),
+    "ridge classifier, chosen penalty": StreamingRidgeClassifier("auto"),
+    "river sampler": river.ExpChi2Sampler(8, seed=0),
+    "river classifier": river.ExpChi2Classifier(8, seed=0),
+    "river classifier, fixed penalty": river.ExpChi2Classifier(8, alpha=0.1, seed=0),
+    "river classifier, fading": river.ExpChi2Classifier(8, half_life=30, seed=0),
+    "river regressor": river.ExpChi2Regressor(8, seed=0),
+    "river several labels": river.ExpChi2MultiLabelClassifier(8, seed=0),
+    "river several numbers": river.ExpChi2MultiTargetRegressor(8, seed=0),
+}
+SEVERAL = {
+    "river several labels": lambda labels, _: [
+        {"first": label == 0, "last": label == 2} for label in labels.tolist()
+    ],
+    "river several numbers": lambda labels, rows: [
+        {"one": number, "minus": -number} for number in (labels + rows[:, 0]).tolist()
+    ],
+}
+BROKEN = {
+    ("river classifier, fixed penalty", "merge"): (
+        "the merged sample of rows, from which probabilities are calibrated, is another one"
+    ),
+}
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS[:1], *CLASSIFIERS[2:], *REGRESSORS], ids=str)
-def test_merge(estimator):
-    random = np.random.default_rng(0)
-    rows, labels = random.dirichlet(np.ones(5), 190), random.integers(0, 3, 190)
-    targets = with_targets(estimator, rows, labels)
-    pieces = [slice(0, 70), slice(70, 75), slice(75, 150), slice(150, 190)]
-    check_merge(estimator, [(rows[piece], targets[piece]) for piece in pieces])
+def cases():
+    """Yield every estimator with every law that applies to it."""
+    for name, estimator in ESTIMATORS.items():
+        missing = reasons(front_end_of(estimator), estimator)
+        for law in [law for law in LAWS if law not in missing]:
+            reason = BROKEN.get((name, law))
+            marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+            yield pytest.param(name, law, id=f"{name}: {law}", marks=marks)
 
 
-def test_merge_of_more_rows_than_are_sampled_holds_but_for_probabilities():
-    random = np.random.default_rng(0)
-    rows = random.dirichlet(np.ones(5), 6000)
-    labels = np.where(random.random(6000) < 0.9, rows.argmax(axis=1), 0)
-    shards = [(rows[part], labels[part]) for part in (slice(0, 900), slice(900, None))]
-    # In float64, so that the order of sums alone stays far below the tolerance.
-    estimator = ExpChi2Classifier(16, dtype="float64", random_state=0)
-    check_merge(estimator, shards, methods=["decision_function", "predict"])
-    with pytest.raises(LawError, match="predict_proba differs"):
-        check_merge(estimator, shards)
-    with pytest.raises(ValueError, match=r"methods must be among .* got \['transform'\]"):
-        check_merge(estimator, shards, methods=["transform"])
+@pytest.mark.parametrize(("name", "law"), list(cases()))
+def test_every_estimator_keeps_every_law(name, law):
+    others = dict.fromkeys(set(LAWS) - {law}, "another test")
+    targets = SEVERAL.get(name)
+    check_all(ESTIMATORS[name], example_targets=targets, max_examples=2, skip=others)
 
 
-def test_merge_of_what_only_maps():
-    rows = np.random.default_rng(0).dirichlet(np.ones(5), 190)
-    check_merge(TRANSFORMERS[0], [(rows[:70], None), (rows[70:], None)])
-
-
-@pytest.mark.parametrize("estimator", [TRANSFORMERS[0], CLASSIFIERS[0], REGRESSORS[0]], ids=str)
-def test_threads(estimator):
-    random = np.random.default_rng(0)
-    rows, labels = random.dirichlet(np.ones(5), 700), random.integers(0, 3, 700)
-    check_threads(estimator, rows, with_targets(estimator, rows, labels))
-
-
-@pytest.mark.parametrize("estimator", [TRANSFORMERS[0], CLASSIFIERS[0], REGRESSORS[0]], ids=str)
-@settings(max_examples=6)
-@given(labelled_streams(max_rows=80, zeros=True))
-def test_absent_is_zero(estimator, stream):
-    rows, labels = stream
-    check_absent_is_zero(estimator, rows, with_targets(estimator, rows, labels), atol=1e-4)
-
-
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
-@settings(max_examples=12)
-@given(labelled_streams(labels=("ham", "spam", "eggs")))
-def test_late_classes(estimator, stream):
-    check_late_classes(estimator, *stream)
-
-
-@given(nodes.filter(lambda k: len(k) > 1), st.data(), histogram_rows())
-def test_order_of_k(k, data, rows):
-    in_place = list(range(len(k)))
-    order = data.draw(st.permutations(in_place).filter(lambda order: order != in_place))
-    check_order_of_k(DirectSeries, k, order, rows)
-
-
-@pytest.mark.parametrize("kind", [river.ExpChi2Sampler, river.ExpChi2Classifier])
-@settings(max_examples=8)
-@given(dict_streams())
-def test_absent_keys(kind, stream):
-    stream = [{"red": 0.0, "blue": 1.0}, *stream]
-    targets = [len(row) for row in stream] if kind is river.ExpChi2Classifier else None
-    check_absent_keys(kind(8, seed=0), stream, targets)
+def test_every_law_is_tried_in_both_front_ends_where_it_has_a_meaning():
+    tried = {(name.startswith("river"), law) for name, law in (case.values for case in cases())}
+    assert set(LAWS) == {law for river_s, law in tried if not river_s}
+    assert set(LAWS) - {"threads", "late classes"} == {law for river_s, law in tried if river_s}
 
 
 @given(realistic_rows(min_rows=3))

@@ -1,55 +1,29 @@
-"""Laws about what is learnt: cuts, merges, threads, late classes, order of k."""
+"""Laws about what is learnt: cuts, merges, threads, zeros, late classes, weights, no dip."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
+from numpy.typing import NDArray
 
-from streamchi2.testing.comparison import broken, compare, state_of
-from streamchi2.testing.front_ends import (
-    ArrayFrontEnd,
-    DictFrontEnd,
-    FrontEnd,
-    ends_of_batches,
-    front_end_of,
-    n_rows_of,
-    written_out,
-)
-from streamchi2.testing.reproduction import literal, reproduction
+from streamchi2.testing.front_ends import columns
+from streamchi2.testing.laws import BrokenError, Trial, difference, law, readings, state_of
 
 
-def check_cut(
-    estimator: Any,
-    rows: Any,
-    targets: Any = None,
-    *,
-    cuts: Sequence[int],
-    classes: Any = None,
-    rtol: float = 0.0,
-    atol: float = 0.0,
-) -> None:
+@law("cut")
+def check_cut(trial: Trial, *, cuts: Sequence[int]) -> None:
     """Check that rows cut into batches give the model that they give at once.
 
     For river's estimators: that ``learn_many`` over the batches equals ``learn_one`` over the rows.
 
     Parameters
     ----------
-    estimator : estimator
-        Its parameters are used; with a ``random_state`` (river: ``seed``) that is an int.
-    rows, targets : array, or dicts for river's estimators
-        The stream.
     cuts : sequence of int
-        Where it is cut, each between 1 and n - 1; ``range(1, n)`` gives batches of one row.
-    classes : array-like, optional
-        For classifiers that must be told at the first call.
-    rtol, atol : float, default=0
-        How far readings may differ; by default by not a bit.
+        Where the rows are cut, each between 1 and n - 1; ``range(1, n)`` gives batches of one row.
 
     Examples
     --------
@@ -58,267 +32,253 @@ def check_cut(
     >>> check_cut(IncrementalPCA(1), rows, cuts=[2, 3], rtol=0.01)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    streamchi2.testing.comparison.LawError: law 'cut' is broken by IncrementalPCA(n_components=1):
+    streamchi2.testing.laws.LawError: law 'cut' is broken by IncrementalPCA(n_components=1):
     transform differs at (0, 0), ... when 4 rows are cut at [2, 3]
     <BLANKLINE>
     To see it again:
-    <BLANKLINE>
-    import numpy as np
+    ...
     from sklearn.decomposition import IncrementalPCA
-    from streamchi2.testing import check_cut
+    from streamchi2.testing import *
     <BLANKLINE>
     estimator = IncrementalPCA(n_components=1)
-    rows = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0], [4.0, 1.0, 0.0]])
-    check_cut(estimator, rows, cuts=[2, 3], rtol=0.01, atol=0.0)
+    rows = array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0], [4.0, 1.0, 0.0]], dtype='<f8')
+    rtol = 0.01
+    cuts = [2, 3]
+    check_cut(estimator=estimator, rows=rows, rtol=rtol, cuts=cuts)
     """
-    front = front_end_of(estimator)
-    rows, targets = front.stream(rows, targets)
-    cuts = [int(cut) for cut in cuts]
-    ends_of_batches(cuts, n_rows_of(rows))
-    if isinstance(front, DictFrontEnd):
-        if not hasattr(estimator, "learn_many"):
-            raise TypeError(
-                f"estimator must have learn_many for the law 'cut', got {type(estimator).__name__}"
-            )
-        rows = written_out(rows)
-    elif not cuts:
-        raise ValueError("cuts must hold a position for the law 'cut' to be seen, got none")
-    code = partial(
-        reproduction,
-        "check_cut", estimator, rows=rows, targets=targets, cuts=cuts, classes=classes,
-        rtol=rtol, atol=atol,
-    )  # fmt: skip
-    whole = front.learn(front.fresh(estimator), rows, targets, classes=classes)
-    pieces = front.learn_in_pieces(front.fresh(estimator), rows, targets, cuts, classes)
-    shown = f"{cuts}" if len(cuts) <= 20 else f"{len(cuts)} places"
-    case = f"when {n_rows_of(rows)} rows are cut at {shown}"
-    compare("cut", whole, pieces, rows, case=case, code=code, rtol=rtol, atol=atol)
+    pieces = trial.pieces(cuts)
+    whole, model = trial.learn(trial.fresh()), trial.fresh()
+    for piece in pieces:
+        trial.learn(model, piece, batch=True)
+    trial.compare(whole, model, f"when {pieces[-1].stop} rows are cut at {list(cuts)[:20]}")
 
 
-def check_merge(
-    estimator: Any,
-    shards: Sequence[tuple[Any, Any]],
-    *,
-    classes: Any = None,
-    methods: Sequence[str] | None = None,
-    rtol: float = 1e-5,
-    atol: float = 1e-5,
-) -> None:
-    """Check that merged shards equal one pass, in either order, and that empty is the identity.
+@law("merge", rtol=1e-5)
+def check_merge(trial: Trial, *, cuts: Sequence[int]) -> None:
+    """Check that merged shards equal one pass, in any order, and that empty is the identity.
 
-    A model of river's kind may be solved at some rows only, so that the merged one is more up to
-    date than the one of a single pass. Both therefore learn all rows once more before they are
-    compared.
+    Compared are what models say about rows and the public attributes that hold statistics. With
+    ``alpha="auto"`` one pass may have chosen its penalty at another position. The penalty must then
+    be the same however the rows were shared out, since it is a fresh choice on the merged
+    statistics; all else is compared with that number for alpha. A model of river's kind may be
+    solved at some rows only, so that the merged one is more up to date than the one of a single
+    pass. Both therefore learn all rows once more before they are compared.
 
-    The classifiers of this library calibrate probabilities on a sample of the rows once there are
-    more than 9D/8 of them, and a merged sample is another one: give ``methods`` without
-    ``predict_proba`` there. With a ``half_life`` the law does not hold, since both sides of a merge
-    end at the same time.
+    Sums are taken in another order. Those of float32 features are rounded to 6e-8 of themselves,
+    which a model with a small penalty multiplies by as much as its equations are ill-conditioned;
+    scores of digits differed by 4e-6 after 6000 rows.
 
     Parameters
     ----------
-    estimator : estimator
-        With ``merge``, and with ``new_shard`` if shards must share something such as a map.
-    shards : sequence of (rows, targets)
-        Two at least; targets may be None. The first shard is what the others' common map is made
-        from.
-    classes : array-like, optional
-        For classifiers that must be told at the first call.
-    methods : sequence of str, optional
-        Which methods are compared; by default all that the estimator has.
-    rtol, atol : float
-        How far readings may differ: sums are taken in another order. Those of float32 features are
-        rounded to 6e-8 of themselves, which a model with a small penalty multiplies by as much as
-        its equations are ill-conditioned; scores of digits differed by 4e-6 after 6000 rows.
+    cuts : sequence of int
+        Where the rows are cut into shards. Where the estimator has ``new_shard``, the others'
+        common map is made from the first one.
     """
-    front = front_end_of(estimator)
-    if not hasattr(estimator, "merge"):
-        raise TypeError(f"estimator must have merge, got {type(estimator).__name__}")
-    if len(shards) < 2:
-        raise ValueError(f"shards must be two at least for a merge, got {len(shards)}")
-    streams = [front.stream(rows, targets) for rows, targets in shards]
-    code = partial(
-        reproduction,
-        "check_merge",
-        estimator,
-        shards=streams,
-        classes=classes,
-        methods=None if methods is None else list(methods),
-        rtol=rtol,
-        atol=atol,
-    )
-    (rows, targets), *others = streams
-    base = front.learn(front.fresh(estimator), rows, targets, classes=classes)
-    parts = []
-    for some_rows, some_targets in others:
-        shard = _shard(front, estimator, base)
-        parts.append(front.learn(shard, some_rows, some_targets, classes=classes))
-    before = state_of(base)
-    for nothing in (front.fresh(estimator), _shard(front, estimator, base)):
+    first, *others = trial.pieces(cuts)
+    rest = slice(first.stop, others[-1].stop)
+    base = trial.learn(trial.fresh(), first)
+    for nothing in (trial.fresh(), _shard(trial, base)):
         same = copy.deepcopy(base)
         same.merge(nothing)
-        if state_of(same) != before:
-            what = "merging an empty shard changed something"
-            raise broken("merge", estimator, what, code)
-    all_rows = _joined([some for some, _ in streams])
-    all_targets = None if targets is None else _joined([some for _, some in streams])
-    once = front.fresh(estimator)
-    for place, (some_rows, some_targets) in enumerate(streams):
-        front.learn(once, some_rows, some_targets, classes=None if place else classes)
-    learn_on = isinstance(front, DictFrontEnd)
-    if learn_on:
-        front.learn(once, all_rows, all_targets)
-    for order in (parts, parts[::-1]):
-        merged = copy.deepcopy(base)
-        states = [state_of(part) for part in order]
-        for part in order:
-            merged.merge(part)
-        if [state_of(part) for part in order] != states:
-            what = "merging changed the shard that was merged"
-            raise broken("merge", estimator, what, code)
-        if learn_on:
-            front.learn(merged, all_rows, all_targets)
-        case = f"when {len(streams)} shards of {n_rows_of(all_rows)} rows in all are merged"
-        compare(
-            "merge", once, merged, all_rows, case=case, code=code, rtol=rtol, atol=atol,
-            methods=methods,
-        )  # fmt: skip
+        if state_of(same) != state_of(base):
+            raise BrokenError("merging an empty shard changed something")
+    models = [_merged(trial, base, order) for order in (others, others[::-1], [rest])]
+    if trial.alpha == "auto":
+        penalties = [np.ravel(model.alpha_).tolist() for model in models]
+        if not np.allclose(penalties, penalties[0], rtol=0.01, atol=0.0):
+            raise BrokenError(f"the penalty depends on how rows are shared out: {penalties}")
+        fixed = trial.fresh(alpha=penalties[0][0])
+        check_merge(fixed, trial.rows, trial.targets, rtol=trial.rtol, cuts=cuts)
+        return
+    once = trial.learn(trial.learn(trial.fresh(), first), rest)
+    for model in (once, *models) if trial.front.is_river else ():
+        trial.learn(model)
+    for model in models:
+        case = f"when shards of {rest.stop} rows, cut at {list(cuts)}, are merged"
+        trial.compare(once, model, case, statistics=True)
 
 
-def check_threads(
-    estimator: Any,
-    rows: Any,
-    targets: Any = None,
-    *,
-    n_jobs: Sequence[int] = (2, 7),
-    classes: Any = None,
-) -> None:
+def _merged(trial: Trial, base: Any, pieces: list[slice]) -> Any:
+    model = copy.deepcopy(base)
+    for piece in pieces:
+        shard = trial.learn(_shard(trial, base), piece)
+        before = state_of(shard)
+        model.merge(shard)
+        if state_of(shard) != before:
+            raise BrokenError("merging changed the shard that was merged")
+    return model
+
+
+def _shard(trial: Trial, base: Any) -> Any:
+    """Return a model that has learnt nothing, under the map of another where there is one."""
+    try:
+        return base.new_shard() if hasattr(base, "new_shard") else trial.front.fresh(base)
+    except ValueError:  # too young to have a map
+        return trial.front.fresh(base)
+
+
+@law("threads")
+def check_threads(trial: Trial, *, n_jobs: Sequence[int] = (2, 7)) -> None:
     """Check that the number of workers does not change a bit.
 
     Parameters
     ----------
-    estimator : estimator
-        With the parameter ``n_jobs``.
-    rows, targets : array
-        Learnt and read under every number of workers; several hundred rows, to share out.
     n_jobs : sequence of int
-        Numbers to compare with 1.
-    classes : array-like, optional
-        For classifiers that must be told at the first call.
+        Numbers to compare with 1, on several hundred rows, to share out.
     """
-    front = ArrayFrontEnd()
-    rows, targets = front.stream(rows, targets)
-    if "n_jobs" not in estimator.get_params():
-        raise TypeError(f"estimator must have n_jobs, got {type(estimator).__name__}")
-    if not set(n_jobs) - {1}:
-        raise ValueError(f"n_jobs must hold a number other than 1 to compare, got {list(n_jobs)}")
-    code = partial(
-        reproduction,
-        "check_threads",
-        estimator,
-        rows=rows,
-        targets=targets,
-        n_jobs=list(n_jobs),
-        classes=classes,
-    )
-    alone = front.fresh(estimator).set_params(n_jobs=1)
-    front.learn(alone, rows, targets, classes=classes)
+    alone = trial.learn(trial.fresh(n_jobs=1))
     for number in n_jobs:
-        together = front.fresh(estimator).set_params(n_jobs=number)
-        front.learn(together, rows, targets, classes=classes)
-        compare("threads", alone, together, rows, case=f"with n_jobs={number}", code=code)
+        trial.compare(alone, trial.learn(trial.fresh(n_jobs=number)), f"with n_jobs={number}")
 
 
-def check_late_classes(
-    estimator: Any, rows: Any, labels: Any, *, rtol: float = 0.0, atol: float = 0.0
-) -> None:
+@law("absent = 0", rtol=1e-5)
+def check_absent_is_zero(trial: Trial) -> None:
+    """Check that zeros may be left out: of sparse rows, and keys of dicts, in any order.
+
+    Sparse sums are taken in another order; river's, row by row, may not differ at all.
+
+    Examples
+    --------
+    >>> from streamchi2.river import ExpChi2Sampler
+    >>> check_absent_is_zero(ExpChi2Sampler(8, seed=0), [{"red": 1.0, "green": 0.0}, {"blue": 2.0}])
+    """
+    said = []
+    for form, rows in trial.front.forms_of_zero(trial.rows).items():
+        said.append(readings(replace(trial, rows=rows).learn(trial.fresh()), rows))
+        if where := difference(said[0], said[-1], 0.0 if trial.front.is_river else trial.rtol):
+            raise BrokenError(f"{where} when zeros are {form}")
+
+
+@law("late classes", rtol=1e-5)
+def check_late_classes(trial: Trial) -> None:
     """Check that a class that appears late gives the model of one announced at the start.
 
-    Parameters
-    ----------
-    estimator : classifier
-        With ``partial_fit(X, y, classes=...)`` where classes may also be left out.
-    rows, labels : array
-        The stream; it is sorted by label, so that all classes but one are late. Two classes at
-        least.
-    rtol, atol : float, default=0
-        How far readings may differ.
+    The rows are sorted by label, so that all classes but one are late.
     """
-    front = ArrayFrontEnd()
-    rows, labels = front.stream(rows, labels)
-    code = partial(
-        reproduction,
-        "check_late_classes",
-        estimator,
-        rows=rows,
-        targets=labels,
-        rtol=rtol,
-        atol=atol,
-    )
-    order = np.argsort(labels, kind="stable")
-    rows, labels = rows[order], labels[order]
-    classes, starts = np.unique(labels, return_index=True)
+    order = np.argsort(trial.targets, kind="stable")
+    classes, starts = np.unique(trial.targets[order], return_index=True)
     if classes.size < 2:
-        raise ValueError(
-            f"labels must be of two classes for one to be late, got {classes.tolist()}"
-        )
-    cuts = starts[1:].tolist()
-    announced = front.learn_in_pieces(front.fresh(estimator), rows, labels, cuts, classes)
-    surprised = front.learn_in_pieces(front.fresh(estimator), rows, labels, cuts)
-    case = f"when {classes.tolist()} appear one after the other"
-    compare("classes", announced, surprised, rows, case=case, code=code, rtol=rtol, atol=atol)
+        raise ValueError(f"targets must be of two classes, for one to be late, got {classes}")
+    announced, surprised = trial.fresh(), trial.fresh()
+    for piece in trial.pieces(starts[1:].tolist()):
+        rows, targets = trial.rows[order[piece]], trial.targets[order[piece]]
+        trial.front.learn(announced, rows, targets, classes=classes)
+        trial.front.learn(surprised, rows, targets)
+    trial.compare(announced, surprised, f"when {classes.tolist()} appear one after the other")
 
 
-def check_order_of_k(
-    series: Callable[[Any], Any],
-    k: ArrayLike,
-    order: Sequence[int],
-    rows: Any,
-    *,
-    rtol: float = 1e-9,
-) -> None:
-    """Check that the kernel of a series does not depend on the order of its nodes.
+@law("weights", rtol=1e-5)
+def check_weights(trial: Trial, *, counts: Any = None, scale: float = 2.0**-10) -> None:
+    """Check that whole weights are repeated rows, and that small weights are not few rows.
+
+    A penalty that is a number does weigh against the sum of the weights, so the scale is tried only
+    where the penalty is chosen from the data, or where there is none. It may be chosen at other
+    positions where rows are repeated, which are therefore compared with ``alpha=0.1``. Where the
+    estimator has ``new_shard``, weighted and repeated rows are learnt under one map, which is made
+    from the rows without weights: a map is planned from the first rows as they come.
 
     Parameters
     ----------
-    series : callable
-        From nodes to something with ``transform``; such as ``DirectSeries``.
-    k : array-like
-        Nodes, two at least.
-    order : sequence of int
-        A permutation of their positions that moves some.
-    rows : array
-        Rows whose kernel is compared.
-    rtol : float
-        How far kernels may differ, relative to their largest value.
+    counts : array-like of int, optional
+        How often each row is repeated: zero or more, not all of them one. What an estimator does
+        after so many rows counts rows, not weights. For those of this library the stream must
+        therefore stand between the same positions with repetitions and without: k is estimated
+        again at row 256, 1024, 4096, ... River's, which are solved at some counts of rows only, and
+        those that forget are not compared: leave it out.
+    scale : float, default=2**-10
+        The weight of every row. Scaling by a power of two rounds nothing.
     """
-    nodes = np.asarray(k, dtype=np.float64)
-    order = [int(place) for place in order]
-    in_place = list(range(nodes.size))
-    if sorted(order) != in_place or order == in_place:
-        raise ValueError(
-            f"order must permute the positions of {nodes.size} nodes and move some, got {order}"
-        )
-    kernels = []
-    for some in (nodes, nodes[order]):
-        coordinates = series(some).transform(rows)
-        kernels.append(coordinates @ coordinates.T)
-    moved = float(np.abs(kernels[0] - kernels[1]).max())
-    if moved > rtol * max(float(np.abs(kernels[0]).max()), np.finfo(np.float64).tiny):
-        what = (
-            f"the kernel of rows = {literal(rows)} moves by {moved} when k = {nodes.tolist()} is "
-            f"put in order {order}"
-        )
-        raise broken("order of k", series, what)
+    weights = trial.front.weights
+    if counts is not None:
+        counts = np.asarray(counts)
+        if counts.shape != trial.rows.shape[:1] or (counts == 1).all():
+            raise ValueError(f"counts must be one per row and not all 1, got {counts!r:.80}")
+        base = trial.learn(trial.fresh(**({"alpha": 0.1} if trial.alpha == "auto" else {})))
+        weighted = trial.learn(_shard(trial, base), **{weights: counts.astype(float)})
+        repeated = trial.learn(_shard(trial, base), np.repeat(np.arange(counts.size), counts))
+        trial.compare(repeated, weighted, "when weights stand for repeated rows")
+    if trial.alpha in (None, "auto"):
+        small = trial.learn(trial.fresh(), **{weights: np.full(trial.rows.shape[0], scale)})
+        trial.compare(trial.learn(trial.fresh()), small, f"when all weights are {scale:g}")
 
 
-def _shard(front: FrontEnd, estimator: Any, base: Any) -> Any:
-    return base.new_shard() if hasattr(base, "new_shard") else front.fresh(estimator)
+@law("no dip")
+def check_no_dip(trial: Trial, *, sizes: Sequence[int] | None = None) -> list[float]:
+    r"""Check that the learning curve never falls by more than noise below an earlier point.
+
+    The last third of the rows is held out. After each size the model predicts them, and the losses
+    :math:`l_i` (wrong or right, or the absolute error) are compared row by row with those after
+    the best size so far: with :math:`d_i = l_i^{now} - l_i^{best}` over m rows, a dip is
+
+    .. math:: \bar d > 4 \, s_d / \sqrt m, \qquad s_d^2 = \tfrac{1}{m}\sum_i (d_i - \bar d)^2
+
+    Pairing removes the noise that both share. Nine sizes make 36 pairs: where nothing but chance
+    is at work, some pair exceeds 3 standard errors in up to one curve of 20, and 4 in one of 800
+    (normal tails, added up). Up to 16 rows that turn from right to wrong, and none the other way,
+    are no dip.
+
+    Nor may the same rows cost accuracy: learnt a second time, or, where rows can be weighted, with
+    weights of 3. Both add no knowledge, and take none away. A penalty that is a number weighs
+    against the sum of the weights; such estimators are not tried on it.
+
+    Parameters
+    ----------
+    sizes : sequence of int, optional
+        Numbers of rows learnt, ascending, after which to predict. By default nine from an eighth of
+        the rows that are learnt to all of them, evenly in their logarithm, and the number of
+        features D where the estimator has ``n_components``: there least squares is at its worst.
+
+    Returns
+    -------
+    list of float
+        Mean losses, for those who want to see the curve.
+    """
+    n_learnt = len(trial.targets) - len(trial.targets) // 3
+    sizes = _usual_sizes(trial.estimator, n_learnt) if sizes is None else list(sizes)
+    if len(sizes) < 2 or sorted(set(sizes)) != sizes or not 0 < sizes[0] < sizes[-1] <= n_learnt:
+        raise ValueError(f"sizes must be two or more, ascending, up to {n_learnt}, got {sizes}")
+    model, curve = trial.fresh(), []
+    for start, stop in zip([0, *sizes], sizes, strict=False):
+        trial.learn(model, slice(start, stop))
+        curve.append(_losses(trial, model, n_learnt))
+        best = int(np.argmin([losses.mean() for losses in curve]))
+        _compare(curve[best], curve[-1], f"after {sizes[best]} rows", f"after {stop}")
+    if trial.alpha in (None, "auto"):
+        then, learnt = f"after {sizes[-1]} rows", slice(0, sizes[-1])
+        again = _losses(trial, trial.learn(model, learnt), n_learnt)
+        _compare(curve[-1], again, then, "after the same rows once more")
+        if trial.front.accepts(model, trial.front.weights):
+            weights = {trial.front.weights: np.full(sizes[-1], 3.0)}
+            heavy = trial.learn(trial.fresh(), learnt, **weights)
+            _compare(curve[-1], _losses(trial, heavy, n_learnt), then, "with weights of 3")
+    return [float(losses.mean()) for losses in curve]
 
 
-def _joined(pieces: list[Any]) -> Any:
-    if any(sparse.issparse(piece) for piece in pieces):
-        return sparse.csr_array(sparse.vstack(pieces, format="csr"))
-    if isinstance(pieces[0], list):
-        return [value for piece in pieces for value in piece]
-    return np.concatenate(pieces)
+def _compare(best: NDArray[Any], now: NDArray[Any], then: str, case: str) -> None:
+    """See that losses have not risen by more than noise."""
+    apart = now - best
+    # Losses that all move by the same rounding have no spread.
+    noise = 4 * apart.std() / np.sqrt(apart.size) + 1e-9 * np.maximum(now, best).mean()
+    if apart.mean() > noise:
+        risen = f"from {best.mean():.4g} {then} to {now.mean():.4g} {case}"
+        raise BrokenError(f"the mean loss rises {risen}, beyond the {noise:.2g} of noise")
+
+
+def _losses(trial: Trial, model: Any, n_learnt: int) -> NDArray[Any]:
+    """Return the loss of each unseen row, the mean over targets where there are several."""
+    name = trial.front.predictor
+    said = trial.front.read(model, name, trial.rows[n_learnt:])
+    actual = columns(name, list(trial.targets[n_learnt:]))
+    numbers = trial.front.predicts(model) == "numbers"
+    loss = (lambda one, other: np.abs(one - other)) if numbers else np.not_equal
+    losses = [loss(said[key], target) for key, target in actual.items()]
+    return np.asarray(np.mean(losses, axis=0), dtype=np.float64)
+
+
+def _usual_sizes(estimator: Any, n_learnt: int) -> list[int]:
+    first = max(n_learnt // 8, 1)
+    sizes = {round(size) for size in np.geomspace(first, n_learnt, 9)}
+    n_features = getattr(estimator, "n_components", None)
+    if isinstance(n_features, int) and first < n_features < n_learnt:
+        sizes.add(n_features)
+    return sorted(sizes)

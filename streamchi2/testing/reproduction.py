@@ -1,65 +1,64 @@
-"""Estimators, rows, labels and cuts as code that can be pasted into a Python prompt."""
+"""A failed check as a program that can be pasted into a Python prompt."""
 
 from __future__ import annotations
 
 import base64
 import importlib
 import inspect
-import math
 import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 # Beyond these numbers of values an array is packed, then left to the one who passed it.
-LITERAL_VALUES = 1000
-PACKED_VALUES = 50_000
+_LITERAL_VALUES, _PACKED_VALUES = 1000, 50_000
 
-_IN_VARIABLES = ("rows", "targets", "shards", "weights")
+_HEAD = "import base64, zlib\nimport numpy as np\nfrom numpy import array, inf, nan"
 
 
-def reproduction(check: str, estimator: Any, **arguments: Any) -> str:
-    """Return a program that runs a check again; arguments that are None are left out.
+def program(check: str, arguments: dict[str, Any]) -> str:
+    """Return a program that runs a check again.
 
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> print(reproduction("check_cut", GaussianNB(), rows=np.eye(2), targets=["a", "b"], cuts=[1]))
+    >>> print(program("check_cut", {"estimator": GaussianNB(), "rows": np.eye(2), "cuts": [1]}))
+    import base64, zlib
     import numpy as np
+    from numpy import array, inf, nan
     from sklearn.naive_bayes import GaussianNB
-    from streamchi2.testing import check_cut
+    from streamchi2.testing import *
     <BLANKLINE>
     estimator = GaussianNB()
-    rows = np.array([[1.0, 0.0], [0.0, 1.0]])
-    targets = ['a', 'b']
-    check_cut(estimator, rows, targets, cuts=[1])
+    rows = array([[1.0, 0.0], [0.0, 1.0]], dtype='<f8')
+    cuts = [1]
+    check_cut(estimator=estimator, rows=rows, cuts=cuts)
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    variables = {name: given.pop(name) for name in _IN_VARIABLES if name in given}
-    lines = [f"estimator = {constructor(estimator)}"]
-    lines += [f"{name} = {literal(value)}" for name, value in variables.items()]
-    places = [name for name in variables if name != "weights"]
-    words = [f"{name}={literal(value)}" for name, value in given.items()]
-    words += ["weights=weights"] if "weights" in variables else []
-    lines.append(f"{check}({', '.join(['estimator', *places, *words])})")
-    return with_imports(lines, estimator, check)
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    lines = [f"{name} = {literal(value)}" for name, value in arguments.items()]
+    call = f"{check}({', '.join(f'{name}={name}' for name in arguments)})"
+    heads = [_HEAD, *sorted(_imports(arguments["estimator"])), "from streamchi2.testing import *"]
+    return "\n".join([*heads, "", *lines, call])
 
 
-def with_imports(lines: list[str], estimator: Any, *checks: str) -> str:
-    """Return lines of code with the imports that they need above them."""
-    text = "\n".join(lines)
-    heads = [f"import {name}" for name in ("base64", "zlib") if f"{name}." in text]
-    heads += ["import numpy as np"] if "np." in text else []
-    heads += ["from scipy import sparse"] if "sparse." in text else []
-    heads += sorted({_import_of(kind) for kind in _kinds(estimator)})
-    heads += [f"from streamchi2.testing import {', '.join(checks)}"] if checks else []
-    return "\n".join([*heads, "", text])
+def literal(value: Any) -> str:
+    """Return a value as Python source.
+
+    Examples
+    --------
+    >>> print(literal({"x": np.float32(0.5), "y": np.array([1, 2])}))
+    {'x': np.float32(0.5), 'y': array([1, 2], dtype='<i8')}
+    """
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {literal(it)}' for key, it in value.items())}}}"
+    return constructor(value) if _has_parameters(value) else repr(value)
 
 
-def constructor(estimator: Any) -> str:
-    """Return the call that makes an estimator, with what differs from the defaults.
+def constructor(value: Any) -> str:
+    """Return the call that makes an object, with what differs from the defaults.
 
     Examples
     --------
@@ -67,86 +66,38 @@ def constructor(estimator: Any) -> str:
     >>> constructor(ExpChi2Sampler(8, random_state=0))
     'ExpChi2Sampler(n_components=8, random_state=0)'
     """
-    kind = type(estimator)
     words = [
-        f"{name}={literal(getattr(estimator, name))}"
-        for name, parameter in inspect.signature(kind).parameters.items()
-        if hasattr(estimator, name) and not _same(getattr(estimator, name), parameter.default)
+        f"{name}={literal(getattr(value, name))}"
+        for name, parameter in inspect.signature(type(value)).parameters.items()
+        if repr(getattr(value, name, parameter.default)) != repr(parameter.default)
     ]
-    return f"{kind.__name__}({', '.join(words)})"
-
-
-def literal(value: Any) -> str:  # noqa: PLR0911  # one for each type
-    """Return a value as Python source.
-
-    Examples
-    --------
-    >>> print(literal({"x": np.float32(0.5), "y": [np.nan, np.array([1, 2])]}))
-    {'x': 0.5, 'y': [np.nan, np.array([1, 2])]}
-    """
-    if sparse.issparse(value):
-        return f"sparse.csr_array({literal(value.toarray())})"
-    if isinstance(value, np.ndarray):
-        return _array(value)
-    if isinstance(value, np.generic):
-        return literal(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return "np.nan" if math.isnan(value) else f"{'-' if value < 0 else ''}np.inf"
-    if isinstance(value, list):
-        return f"[{', '.join(map(literal, value))}]"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(literal, value))}{',' if len(value) == 1 else ''})"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{literal(key)}: {literal(of)}' for key, of in value.items())}}}"
-    if _has_parameters(value):
-        return constructor(value)
-    return repr(value)
+    return f"{type(value).__name__}({', '.join(words)})"
 
 
 def _array(values: NDArray[Any]) -> str:
-    if values.size > PACKED_VALUES:
-        shape = " x ".join(map(str, values.shape))
-        return f"...  # {shape} values, too many to print: those that the check was given"
-    if values.size > LITERAL_VALUES and values.dtype.kind in "fiub":
-        packed = base64.b85encode(zlib.compress(np.ascontiguousarray(values).tobytes())).decode()
-        data = f"zlib.decompress(base64.b85decode({packed!r}))"
-        return f"np.frombuffer({data}, dtype={values.dtype.str!r}).reshape({values.shape}).copy()"
-    if values.size == 0:
-        return f"np.empty({values.shape}, dtype={values.dtype.str!r})"
-    text = literal(values.tolist())
-    usual = np.asarray(values.tolist()).dtype == values.dtype
-    return f"np.array({text})" if usual else f"np.array({text}, dtype={values.dtype.str!r})"
-
-
-def _kinds(estimator: Any) -> set[type]:
-    """Return the class of an estimator, and of those among its parameters."""
-    parameters = inspect.signature(type(estimator)).parameters
-    inner = [getattr(estimator, name, None) for name in parameters]
-    others = [_kinds(value) for value in inner if _has_parameters(value)]
-    return {type(estimator)}.union(*others)
+    dtype = repr(values.dtype.str)
+    shape = "" if values.size else f".reshape{values.shape}"
+    if values.size > _PACKED_VALUES:
+        return f"...  # {values.size} values, too many to print: those that the check was given"
+    if values.size <= _LITERAL_VALUES or values.dtype.kind not in "fiub":
+        return f"array({values.tolist()!r}, dtype={dtype}){shape}"
+    packed = base64.b85encode(zlib.compress(values.tobytes()))
+    data = f"bytearray(zlib.decompress(base64.b85decode({packed!r})))"
+    return f"np.frombuffer({data}, dtype={dtype}).reshape({values.shape})"
 
 
 def _has_parameters(value: Any) -> bool:
-    own = hasattr(value, "get_params") or hasattr(value, "clone")
-    return own and not isinstance(value, type)
+    return any(hasattr(value, name) for name in ("get_params", "learn_one"))
 
 
-def _import_of(kind: type) -> str:
-    """Return the shortest import that gives a class."""
-    if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
-        return f"# {kind.__name__} is a class of your own: define it here"
+def _imports(value: Any) -> set[str]:
+    """Return the imports of the class of an estimator, and of those among its parameters."""
+    kind = type(value)
     parts = kind.__module__.split(".")
-    for length in range(1, len(parts) + 1):
+    line = f"# the class {kind.__name__} must be defined here"
+    for length in range(len(parts), 0, -1):  # to the shortest module that has the class
         module = ".".join(parts[:length])
         if getattr(importlib.import_module(module), kind.__name__, None) is kind:
-            return f"from {module} import {kind.__name__}"
-    return f"from {kind.__module__} import {kind.__qualname__}"
-
-
-def _same(value: Any, default: Any) -> bool:
-    if default is inspect.Parameter.empty or isinstance(value, np.ndarray):
-        return False
-    try:
-        return type(value) is type(default) and bool(value == default)
-    except ValueError:  # of arrays inside, whose equality is no single truth
-        return False
+            line = f"from {module} import {kind.__name__}"
+    inner = [getattr(value, name, None) for name in inspect.signature(kind).parameters]
+    return {line}.union(*(_imports(it) for it in inner if _has_parameters(it)))

@@ -1,45 +1,29 @@
-"""Laws about what may change an estimator, and what may not: refusals, reading, saving."""
+"""Laws about what may change an estimator, and what may not: refusals, reading, saving, copies."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from functools import partial
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
+import joblib  # type: ignore[import-untyped]
 
-from streamchi2.errors import FormatError, StateMismatchError
 from streamchi2.persistence import dumped, loaded
-from streamchi2.testing.comparison import broken, compare, difference, readings, state_of
-from streamchi2.testing.front_ends import front_end_of, n_rows_of
-from streamchi2.testing.reproduction import reproduction
-
-REFUSALS = (ValueError, TypeError, NotFittedError, StateMismatchError, FormatError)
+from streamchi2.testing.laws import BrokenError, Trial, law, readings, state_of
 
 
-def check_no_trace(
-    estimator: Any,
-    call: Callable[[Any], Any],
-    *,
-    case: str = "",
-    code: Callable[[], str] | None = None,
-    state: Callable[[Any], Any] = state_of,
-) -> Exception:
+@law("no trace")
+def check_no_trace(trial: Trial, *, arguments: dict[str, Any], fitted: bool = True) -> Exception:
     """Check that a bad call is refused and leaves the state bit for bit as it was.
 
     Parameters
     ----------
-    estimator : estimator
-        Fitted or not.
-    call : callable
-        Gets the estimator and makes the call.
-    case : str, optional
-        For the message: what was wrong with the call.
-    code : callable, optional
-        Returns a program that makes the call, for the message.
-    state : callable, optional
-        How to see the state; see :func:`state_of`.
+    arguments : dict of str -> object
+        Keyword arguments that ``partial_fit`` must refuse, or ``learn_one`` of river's.
+    fitted : bool, default=True
+        Whether the estimator has learnt the rows before.
 
     Returns
     -------
@@ -49,122 +33,116 @@ def check_no_trace(
     Examples
     --------
     >>> from streamchi2 import ExpChi2Sampler
-    >>> sampler = ExpChi2Sampler(8, random_state=0).fit([[0.5, 0.5]])
-    >>> print(check_no_trace(sampler, lambda sampler: sampler.partial_fit([[0.5, -1.0]])))
+    >>> sampler = ExpChi2Sampler(8, random_state=0)
+    >>> print(check_no_trace(sampler, [[0.5, 0.5]], arguments={"X": [[0.5, -1.0]]}))
     Negative values in data: X must be non-negative, got -1.0 at row 0, column 1
     """
-    before = state(estimator)
+    model = trial.learn(trial.fresh()) if fitted else trial.fresh()
+    return refusal(model, lambda it: getattr(it, trial.front.learner)(**arguments))
+
+
+def refusal(model: Any, call: Callable[[Any], Any]) -> Exception:
+    """Return the error by which a call is refused; see that it leaves no trace in any object."""
+    before = state_of(model)
     try:
-        call(estimator)
-    except REFUSALS as error:
-        if state(estimator) != before:
-            what = f"the state changed though the call was refused {case}"
-            raise broken("no trace", estimator, what, code) from error
-        return error
+        call(model)
     except Exception as error:
-        what = f"it raised {type(error).__name__}, which is no refusal, {case}"
-        raise broken("no trace", estimator, what, code) from error
-    raise broken("no trace", estimator, f"nothing was refused {case}", code)
+        if not isinstance(error, ValueError | TypeError):  # NotFittedError is one
+            raise BrokenError(f"it raised {error!r}, which is no refusal") from error
+        if state_of(model) != before:
+            raise BrokenError("the state changed though the call was refused") from error
+        return error
+    raise BrokenError("nothing was refused")
 
 
-def check_pure_reads(
-    estimator: Any,
-    rows: Any,
-    targets: Any = None,
-    *,
-    classes: Any = None,
-    state: Callable[[Any], Any] = state_of,
-) -> None:
-    """Check that reading changes neither the state nor what is read next.
+@law("save")
+def check_save(trial: Trial, *, cuts: Sequence[int]) -> None:
+    """Check that a model that is saved and loaded at some positions stays the same bit for bit.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its parameters are used.
-    rows, targets : array, or dicts for river's estimators
-        Learnt; then every method that reads (transform, decision_function, predict_proba and
-        predict, or river's ``..._one``) reads the rows, twice.
-    classes : array-like, optional
-        For classifiers that must be told at the first call.
-    state : callable, optional
-        How to see the state; see :func:`state_of`.
-    """
-    front = front_end_of(estimator)
-    rows, targets = front.stream(rows, targets)
-    code = partial(
-        reproduction, "check_pure_reads", estimator, rows=rows, targets=targets, classes=classes
-    )
-    model = front.learn(front.fresh(estimator), rows, targets, classes=classes)
-    before, attributes = state(model), set(vars(model))
-    first = readings(model, rows)
-    if set(vars(model)) != attributes:
-        changed = sorted(set(vars(model)) ^ attributes)
-        what = f"reading changed the attributes {changed}"
-        raise broken("pure reads", estimator, what, code)
-    if state(model) != before:
-        raise broken("pure reads", estimator, "the state changed while rows were read", code)
-    for name, again in readings(model, rows).items():
-        where = difference(first[name], again)
-        if where is not None:
-            what = f"{name} differs {where} the second time"
-            raise broken("pure reads", estimator, what, code)
-
-
-def check_save(
-    estimator: Any,
-    rows: Any,
-    targets: Any = None,
-    *,
-    at: int | None = None,
-    classes: Any = None,
-    copied: Callable[[Any], Any] | None = None,
-    state: Callable[[Any], Any] = state_of,
-) -> None:
-    """Check that a saved and loaded estimator says and learns what the original does.
+    In this library's format, or with pickle for foreign estimators.
 
     Parameters
     ----------
-    estimator : estimator
-        Its parameters are used.
-    rows, targets : array, or dicts for river's estimators
-        The stream, of two rows at least.
-    at : int, optional
-        Rows that are learnt before saving, half of them by default; the others are learnt by both,
-        the original and the loaded one.
-    classes : array-like, optional
-        For classifiers that must be told at the first call.
-    copied : callable, optional
-        Saves and loads; by default this library's format, and pickle for foreign estimators.
-    state : callable, optional
-        How to see the state; see :func:`state_of`.
+    cuts : sequence of int
+        Numbers of rows after which it is saved and loaded; ``range(1, n)`` for every position.
     """
-    front = front_end_of(estimator)
-    rows, targets = front.stream(rows, targets)
-    n_rows = n_rows_of(rows)
-    at = n_rows // 2 if at is None else at
-    if not 0 < at < n_rows:
-        raise ValueError(
-            f"at must leave rows to learn before and after saving, so lie between 1 and "
-            f"{n_rows - 1} for {n_rows} rows, got {at!r}"
-        )
-    words: dict[str, Any] = {"rows": rows, "targets": targets, "at": at, "classes": classes}
-    code = partial(reproduction, "check_save", estimator, **words)
-    before, after = slice(0, at), slice(at, n_rows)
-    model = front.fresh(estimator)
-    front.learn(model, front.take(rows, before), front.take(targets, before), classes=classes)
-    twin = (copied or _saved_and_loaded)(model)
-    compare("save", model, twin, rows, case=f"when loaded after {at} rows", code=code)
-    for side in (model, twin):
-        front.learn(side, front.take(rows, after), front.take(targets, after))
-    case = f"when the original and the one loaded after {at} rows learn the rest"
-    compare("save", model, twin, rows, case=case, code=code)
-    if state(model) != state(twin):
-        raise broken("save", estimator, f"the states differ {case}", code)
+    model, twin = trial.fresh(), trial.fresh()
+    for piece in trial.pieces(cuts):
+        trial.learn(model, piece)
+        twin = _saved_and_loaded(trial.learn(twin, piece))
+        case = f"after {piece.stop} rows, when saved and loaded after {list(cuts)[:20]}"
+        trial.compare(model, twin, case)
+        if state_of(model) != state_of(twin):
+            raise BrokenError(f"the states differ {case}")
 
 
 def _saved_and_loaded(estimator: Any) -> Any:
     try:
-        data = dumped(estimator)
-    except TypeError:
+        return loaded(dumped(estimator))
+    except TypeError:  # none of this library's
         return pickle.loads(pickle.dumps(estimator))
-    return loaded(data)
+
+
+@law("pure reads")
+def check_pure_reads(trial: Trial, *, cuts: Sequence[int]) -> None:
+    """Check that reading changes nothing: no state, no attribute, no answer, nothing learnt later.
+
+    Parameters
+    ----------
+    cuts : sequence of int
+        Numbers of rows after which every method that reads (transform, decision_function,
+        predict_proba and predict, or river's ``..._one``) reads all rows; ``range(1, n)`` for every
+        position. A second model, which is read at the end only, must learn the same.
+    """
+    model, unread = trial.fresh(), trial.fresh()
+    for piece in trial.pieces(cuts):
+        trial.learn(model, piece)
+        trial.learn(unread, piece)
+        before = state_of(model), set(vars(model))
+        readings(model, trial.rows)
+        if (state_of(model), set(vars(model))) != before:
+            raise BrokenError(f"the state changed while rows were read after {piece.stop} rows")
+        trial.compare(model, model, "the second time")
+    case = f"between a model that was read after {list(cuts)[:20]} rows and one that was not"
+    if state_of(model) != state_of(unread):
+        raise BrokenError(f"the states differ {case}")
+    trial.compare(unread, model, case)
+
+
+@law("read-only copies")
+def check_read_only_copies(trial: Trial, *, cuts: Sequence[int]) -> None:
+    """Check that a copy whose arrays may not be written learns, and never by writing to them.
+
+    Such copies come from pickles of protocol 5 whose buffers are shared, as Dask and Ray have them,
+    and from ``joblib.load(..., mmap_mode="r")``.
+
+    Parameters
+    ----------
+    cuts : sequence of int
+        Numbers of rows after which copies are made, which learn on up to the next.
+    """
+    first, *others = trial.pieces(cuts)
+    model = trial.learn(trial.fresh(), first)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for piece in others:
+            before, case = state_of(model), f"on a read-only copy made after {piece.start} rows"
+            copies = _read_only_copies(model, Path(folder) / f"{piece.start}.joblib")
+            for copy in copies:
+                try:
+                    trial.learn(copy, piece)
+                except Exception as error:
+                    raise BrokenError(f"it raised {error!r} {case}") from error
+                if state_of(model) != before:
+                    raise BrokenError(f"the original changed while rows were learnt {case}")
+            trial.learn(model, piece)
+            for copy in copies:
+                trial.compare(model, copy, case)
+
+
+def _read_only_copies(model: Any, path: Path) -> list[Any]:
+    """Return copies whose buffers are views of those of the model, or of a file."""
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
+    joblib.dump(model, path)
+    shared = [buffer.raw().toreadonly() for buffer in buffers]
+    return [pickle.loads(data, buffers=shared), joblib.load(path, mmap_mode="r")]

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
+from strategies import histogram_rows
 
 from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor, ExpChi2Sampler, river
 from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.persistence import dumped, loaded
-from streamchi2.testing import histogram_rows
 
 EPS = np.finfo(np.float64).eps
 

@@ -4,7 +4,7 @@ import numpy as np
 from river import base
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-NAMES = ["red", "green", "blue", "hue 0", "hue 1", *(f"x{place}" for place in range(8))]
+NAMES = ["red", "green", "blue", "hue 0", "hue 1", *(f"x{index}" for index in range(8))]
 
 
 class MeanScaler(TransformerMixin, BaseEstimator):
@@ -93,6 +93,17 @@ class LearnsBeforeItChecks(MeanScaler):
         return super().partial_fit(X, y, sample_weight)
 
 
+class WritesInPlace(MeanScaler):
+    """Read-only copies: adds to the array that it was given."""
+
+    def _learn(self, rows, weights):
+        super()._learn(rows, weights)
+        if hasattr(self, "rows_"):
+            self.rows_ += len(rows)
+        else:
+            self.rows_ = np.full(3, float(len(rows)))
+
+
 class AcceptsAnything(MeanScaler):
     """No trace: nothing is refused."""
 
@@ -130,9 +141,22 @@ class LearnsFromReadings(MeanScaler):
     """Pure reads: what is read is learnt."""
 
     def transform(self, X):
-        found = super().transform(X)
-        self._learn(self._checked(X) + 1.0, np.ones(len(found)))
-        return found
+        scaled = super().transform(X)
+        self._learn(self._checked(X) + 1.0, np.ones(len(scaled)))
+        return scaled
+
+
+class RemembersReadings(MeanScaler):
+    """Pure reads: rows that were read weigh more when they are learnt, though nobody sees it."""
+
+    read = frozenset()
+
+    def transform(self, X):
+        type(self).read = self.read | {id(self)}
+        return super().transform(X)
+
+    def _learn(self, rows, weights):
+        super()._learn(rows, weights * (2.0 if id(self) in self.read else 1.0))
 
 
 class Forgetful(MeanScaler):
@@ -143,14 +167,14 @@ class Forgetful(MeanScaler):
 
 
 class IgnoresWeights(MeanScaler):
-    """Scale of weights: two is not twice."""
+    """Weights: two is not twice."""
 
     def _learn(self, rows, weights):
         super()._learn(rows, np.sign(weights))
 
 
 class TakesWeightsForRows(MeanScaler):
-    """Scale of weights: small weights pass for few rows, and are mistrusted."""
+    """Weights: small weights pass for few rows, and are mistrusted."""
 
     def transform(self, X):
         return self._checked(X) / (1.0 + self.total_ / (self.weight_ + 1.0) / 2.0**40)
@@ -202,12 +226,33 @@ class TiresOut(NearestMean):
 
     def predict(self, X):
         n_rows = sum(count for _, count in self.sums_.values())
-        found = super().predict(X)
-        return np.full_like(found, self.classes_[0]) if 150 <= n_rows <= 250 else found
+        labels = super().predict(X)
+        return np.full_like(labels, self.classes_[0]) if 150 <= n_rows <= 250 else labels
+
+
+class WearsOut(NearestMean):
+    """No dip: from 900 rows on, as after a second epoch, it says the same of every row."""
+
+    def predict(self, X):
+        n_rows = sum(count for _, count in self.sums_.values())
+        labels = super().predict(X)
+        return np.full_like(labels, self.classes_[0]) if n_rows > 600 else labels
+
+
+class FearsWeights(NearestMean):
+    """No dip: says the same of every row after a weight above one."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        self.heavy_ = sample_weight is not None and np.max(sample_weight) > 1.0
+        return super().partial_fit(X, y, classes)
+
+    def predict(self, X):
+        labels = super().predict(X)
+        return np.full_like(labels, self.classes_[0]) if self.heavy_ else labels
 
 
 class PrefersAnnounced(NearestMean):
-    """Classes: those announced at the start are favoured."""
+    """Late classes: those announced at the start are favoured."""
 
     def _take(self, sums, classes):
         super()._take(sums, classes)
@@ -284,9 +329,9 @@ class DictReadBug(DictMeans):
     """Pure reads: what is read is counted."""
 
     def transform_one(self, x):
-        found = super().transform_one(x)
+        row = super().transform_one(x)
         self.n += 1
-        return found
+        return row
 
 
 class DictTraceBug(DictMeans):
@@ -306,7 +351,7 @@ class DictZeroBug(DictMeans):
 
 
 class DictScaleBug(DictMeans):
-    """Scale of weights: small weights pass for few rows."""
+    """Weights: small weights pass for few rows."""
 
     def transform_one(self, x):
         return {name: total / (self.n + 1.0) / 2.0**30 for name, total in self.totals.items()}

@@ -1,0 +1,211 @@
+"""What all laws share: a stream that is learnt, what is compared, and the error of a broken law."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import joblib  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+
+from streamchi2.persistence import dumped
+from streamchi2.testing.front_ends import FrontEnd, front_end_of
+from streamchi2.testing.reproduction import constructor, program
+
+Readings = dict[str, NDArray[Any]]
+
+# Names under which scikit-learn's estimators show statistics of all rows.
+_STATISTICS = ("n_samples_seen_", "mean_", "var_", "explained_variance_", "coef_", "intercept_")
+
+
+def state_of(estimator: Any) -> Any:
+    """Return something that is equal for equal states: saved bytes, or a hash of the pickle."""
+    try:
+        return dumped(estimator)
+    except TypeError:  # none of this library's
+        return joblib.hash(estimator)
+
+
+def readings(estimator: Any, rows: Any) -> Readings:
+    """Return what an estimator says about rows, by method.
+
+    For river's estimators, a method that answers with dicts has one entry for each key. An
+    estimator that has no method to read is refused with a TypeError: no law can be seen on it.
+    """
+    front = front_end_of(estimator)
+    rows = front.rows(rows)
+    said: Readings = {}
+    for name in front.readers:
+        # River's classifiers all have predict_proba_one, where some only say that it is missing.
+        with suppress(NotImplementedError):
+            said |= front.read(estimator, name, rows) if hasattr(estimator, name) else {}
+    if not said:
+        raise TypeError(f"estimator must have one of {front.readers}, got {estimator!r:.80}")
+    return said
+
+
+def difference(expected: Readings, actual: Readings, rtol: float = 0.0) -> str:
+    """Return where two readings differ by more than rtol times one plus their size, or nothing.
+
+    With a tolerance, labels are compared where there are no scores: those may tie, and then
+    rounding chooses.
+    """
+    if set(expected) != set(actual):
+        return f"one can be read by {list(expected)}, the other by {list(actual)}"
+    scored = any(name.startswith(("decision_function", "predict_proba")) for name in expected)
+    for name, ours in expected.items():
+        if rtol and scored and name in ("predict", "predict_one"):
+            continue
+        theirs = actual[name]
+        if ours.shape != theirs.shape:
+            return f"{name} differs in shape, {ours.shape} against {theirs.shape},"
+        if ours.dtype.kind == theirs.dtype.kind == "f":
+            # Also for a tolerance of zero: not a number is the same answer as not a number.
+            same = np.isclose(theirs, ours, rtol=rtol, atol=rtol, equal_nan=True)
+        else:
+            same = np.asarray(ours == theirs)
+        if not same.all():
+            index = tuple(np.argwhere(~same)[0].tolist())
+            return f"{name} differs at {index}, {ours[index]!r} against {theirs[index]!r},"
+    return ""
+
+
+class LawError(AssertionError):
+    """A law does not hold; the message says which one, for which estimator, and on what.
+
+    Attributes
+    ----------
+    law : str
+        Name of the law.
+    code : str
+        A program that shows the failure again.
+    """
+
+    law: str = ""
+    code: str = ""
+
+
+class BrokenError(AssertionError):
+    """What is wrong; the check of a law makes a :class:`LawError` of it."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An estimator, the stream that it learns, and how far its answers may differ."""
+
+    front: FrontEnd
+    estimator: Any
+    rows: Any
+    targets: Any
+    rtol: float
+
+    @property
+    def alpha(self) -> Any:
+        """Penalty: "auto", a number, which weighs against the sum of the weights, or None."""
+        return getattr(self.estimator, "alpha", None)
+
+    def fresh(self, **changes: Any) -> Any:
+        """Return an estimator that has learnt nothing."""
+        return self.front.fresh(self.estimator, **changes)
+
+    def learn(self, model: Any, index: Any = slice(None), **more: Any) -> Any:
+        """Let a model learn the rows at an index, and return it."""
+        targets = None if self.targets is None else self.targets[index]
+        try:
+            self.front.learn(model, self.rows[index], targets, **more)
+        except ValueError as error:
+            # Scikit-learn's own classifiers must be told all classes at the first call.
+            if "classes must be passed" not in str(error):
+                raise
+            more["classes"] = np.unique(self.targets)
+            self.front.learn(model, self.rows[index], targets, **more)
+        return model
+
+    def pieces(self, cuts: Sequence[int]) -> list[slice]:
+        """Return the pieces of the stream between cuts, of which there must be one at least."""
+        inner, n_rows = sorted({int(cut) for cut in cuts}), self.rows.shape[0]
+        if not inner or inner[0] < 1 or inner[-1] >= n_rows:
+            raise ValueError(f"cuts must be one or more from 1 to {n_rows - 1}, got {list(cuts)}")
+        return [slice(*ends) for ends in pairwise([0, *inner, n_rows])]
+
+    def compare(self, expected: Any, actual: Any, case: str, *, statistics: bool = False) -> None:
+        """See that two models say the same about all rows, and have the same statistics."""
+        said = readings(expected, self.rows), readings(actual, self.rows)
+        for name in _STATISTICS if statistics and hasattr(expected, "partial_fit") else ():
+            for some, model in zip(said, (expected, actual), strict=True):
+                some[name] = np.asarray(getattr(model, name, None))
+        if where := difference(*said, rtol=self.rtol):
+            raise BrokenError(f"{where} {case}")
+
+
+LAWS: dict[str, Callable[..., Any]] = {}
+
+
+def law(name: str, *, rtol: float = 0.0) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function of a trial the check of a law, which takes an estimator, rows and targets.
+
+    The check refuses estimators on which it could see nothing with a TypeError. Its readings may
+    differ by rtol where the caller says nothing.
+    """
+
+    def listed(check: Callable[..., Any]) -> Any:
+        @functools.wraps(check)
+        def checked(
+            estimator: Any, rows: Any, targets: Any = None, *, rtol: float = rtol, **more: Any
+        ) -> Any:
+            front = front_end_of(estimator)
+            if why := reasons(front, estimator).get(name):
+                raise TypeError(f"law {name!r} does not apply to {constructor(estimator)}: {why}")
+            stream = front.rows(rows), None if targets is None else front.targets(targets)
+            if targets is not None and len(targets) != stream[0].shape[0]:
+                raise ValueError(f"targets must be one per row, got {len(targets)} for them")
+            try:
+                return check(Trial(front, estimator, *stream, rtol), **more)
+            except BrokenError as failure:
+                given = {"estimator": estimator, "rows": rows, "targets": targets, "rtol": rtol}
+                code = program(check.__name__, given | more)
+                what = f"law {name!r} is broken by {constructor(estimator)}: {failure}"
+                error = LawError(f"{what}\n\nTo see it again:\n\n{code}\n")
+                error.law, error.code = name, code
+                raise error from failure.__cause__
+
+        # What help() shows: the arguments of all checks, then those of this one.
+        of_this_one = list(inspect.signature(check).parameters.values())[1:]
+        of_all = list(inspect.signature(checked, follow_wrapped=False).parameters.values())[:-1]
+        checked.__signature__ = inspect.Signature([*of_all, *of_this_one])  # type: ignore[attr-defined]
+        LAWS[name] = checked
+        return checked
+
+    return listed
+
+
+def reasons(front: FrontEnd, estimator: Any) -> dict[str, str]:
+    """Return the laws that do not apply to an estimator, each with the reason."""
+    by_rows = front.is_river and not hasattr(estimator, "learn_many")
+    predicts = front.predicts(estimator)
+    dense = not front.is_river and not get_tags(estimator).input_tags.sparse
+    rules = [
+        ("cut", by_rows, "the estimator has no learn_many"),
+        ("merge", not hasattr(estimator, "merge"), "the estimator has no merge"),
+        ("merge", forgets(estimator), "it forgets by the order of rows, which shards do not share"),
+        ("threads", not hasattr(estimator, "n_jobs"), "the estimator has no n_jobs"),
+        ("absent = 0", dense, "the estimator takes no sparse rows"),
+        ("late classes", predicts != "labels", "the estimator is no classifier"),
+        ("late classes", not front.accepts(estimator, "classes"), "it is not told its classes"),
+        ("weights", not front.accepts(estimator, front.weights), "the estimator takes no weights"),
+        ("no dip", predicts == "nothing", "the estimator predicts no target"),
+        ("no dip", forgets(estimator), "it forgets rows, so that more are not learnt"),
+    ]
+    return {law: why for law, holds, why in reversed(rules) if holds}
+
+
+def forgets(estimator: Any) -> bool:
+    """Return whether old rows count less than new ones."""
+    return any(getattr(estimator, name, None) for name in ("half_life", "latest_rows"))
