@@ -15,8 +15,9 @@ from streamchi2.testing.front_ends import front_end_of
 from streamchi2.testing.laws import LAWS, forgets, reasons
 from streamchi2.testing.strategies import cuttings, labelled_streams
 
-# Laws tried on one longer stream, in which labels can be learnt: for how many rows. Merges stay
-# below 256, for maps that are planned again must not be planned between shards.
+# Laws tried on one longer stream, in which labels can be learnt: for how many rows. Merges and
+# weights stay below 256, for maps that are planned again must not be planned between shards, nor
+# between rows and their repetitions; and the first shard has the 64 rows that plan a map.
 _LONG = {"merge": 120, "threads": 700, "weights": 160, "no dip": 600}
 
 # Derandomised, so that a broken law is broken for everyone; one failure, the smallest. Without the
