@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from streamchi2.errors import NoTargetError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.reading import Reading
-from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,

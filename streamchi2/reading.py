@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
-from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.statistics.feature_statistics import FeatureStatistics, sample_with
 from streamchi2.statistics.reservoir import Reservoir

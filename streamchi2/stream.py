@@ -19,8 +19,8 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap
 from streamchi2.provenance import Provenance, ProvenanceKind, merged_provenance
 from streamchi2.reading import PendingFeatures, Reading
-from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require

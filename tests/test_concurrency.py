@@ -15,7 +15,7 @@ from saved_examples import ESTIMATORS, ROWS, WORDS, answers, estimator_after, le
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.bases import OrthogonalBasis
 from streamchi2.persistence import dumped, load, loaded, save
-from streamchi2.runtime.blas import _blas
+from streamchi2.runtime.threads import blas_libraries
 from streamchi2.statistics.feature_statistics import FeatureStatistics
 
 MANY = np.random.default_rng(5).dirichlet(np.ones(5), size=600)
@@ -105,7 +105,7 @@ def test_a_prediction_elsewhere_changes_no_bit_of_what_is_learnt(basis, monkeypa
     def disturbed(self, *arguments, **options):
         if threading.current_thread() is threading.main_thread():
             in_threads(lambda: other.predict(MANY))  # sets and lifts the limit of BLAS threads
-            seen.append({library.num_threads for library in _blas()})
+            seen.append({library.num_threads for library in blas_libraries()})
         return update(self, *arguments, **options)
 
     monkeypatch.setattr(FeatureStatistics, "absorbing", disturbed)

@@ -21,7 +21,7 @@ from scipy.special import gammaincc
 
 from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan, check_dof
 from streamchi2.hashing import gumbel_noise
-from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.state import Array, Float, Int, Kind, SavedValue, SharedRows, require, same_rows
 from streamchi2.validation import Floats, Rows, as_positive_float
 

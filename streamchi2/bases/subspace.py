@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan
 from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.bases.phase_table import PhaseTable, UsedPhases, weighted_sum
-from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.state import Array, Float, Int, Kind, SavedValue, require
 from streamchi2.validation import Floats
 

@@ -13,8 +13,7 @@ from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, BoundBasis, HashBuckets
 from streamchi2.feature_map.normalization import NORMALIZATIONS, l1_normalized
-from streamchi2.runtime.blas import one_blas_thread
-from streamchi2.runtime.threads import for_each_block
+from streamchi2.runtime.threads import for_each_block, one_blas_thread
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.state import (
     Columns,

@@ -22,8 +22,8 @@ from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.model_readings import ModelReadings
 from streamchi2.river.row_features import features_of
-from streamchi2.runtime.blas import one_blas_thread
 from streamchi2.runtime.interrupts import deferred_interrupts
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.components import check_n_pca
 from streamchi2.solvers.problem import PenaltyParams

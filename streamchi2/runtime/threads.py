@@ -1,22 +1,92 @@
-"""Work on many rows, cut into blocks of fixed size and shared out among threads.
+"""Worker threads for blocks of rows, and one BLAS thread where several would only wait.
 
 numpy's ufuncs and scipy's transforms release the interpreter lock, so threads are enough. Blocks
 never depend on the number of workers, and each writes its own part of the result: 1, 2 or 7
 workers give the same bits.
+
+The number of BLAS threads belongs to the process. LAPACK's reductions call BLAS thousands of times
+for microseconds each: with two threads on a busy machine they were seen to take a hundred times as
+long as with one. And blocks of rows are shared out among threads of our own.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
-from streamchi2.runtime.blas import one_blas_thread
+from threadpoolctl import ThreadpoolController
+
 from streamchi2.validation import as_positive_int
 
 BLOCK_ROWS = 128  # large enough to hide the interpreter, small enough to stay in the cache
+
+
+class OneBlasThread:
+    """BLAS on one thread inside, and afterwards on as many as before anybody came in.
+
+    The number belongs to the process. Everyone who comes in sets it, and the last one who leaves
+    lifts it to what the first one saw, so that nobody's sums change because another thread has
+    finished. Code outside this library that sets the number meanwhile can still change bits.
+
+    >>> with one_blas_thread:
+    ...     max(library.num_threads for library in blas_libraries())
+    1
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # who was interrupted on the way may come in again
+        self._n_inside = 0
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            libraries = blas_libraries()
+            if self._n_inside == 0:
+                self._before = [library.num_threads for library in libraries]
+            # First: an exception on the way, Ctrl-C for instance, may leave a limit that is never
+            # lifted, which costs time; never somebody inside without one, which changes sums.
+            self._n_inside += 1
+            _set_blas_threads([1] * len(libraries))
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:  # others inside rely on the limit: sums depend on it
+                _set_blas_threads(self._before)
+
+    def start_afresh(self) -> None:
+        """Forget, in a forked child, the callers whose threads it did not inherit."""
+        if self._n_inside:
+            _set_blas_threads(self._before)
+        self._lock = threading.RLock()
+        self._n_inside = 0
+
+
+def _set_blas_threads(numbers: list[int]) -> None:
+    for library, number in zip(blas_libraries(), numbers, strict=True):
+        # Newer threadpoolctl heeds one thread at a time, the first until it ends.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(number)
+        release(force=True)
+
+
+@cache
+def blas_libraries() -> list[Any]:
+    """Return controllers of the BLAS libraries that are loaded.
+
+    Looking for them takes milliseconds, a limit set by threadpoolctl itself 150 us.
+    """
+    libraries = ThreadpoolController().lib_controllers
+    return [library for library in libraries if library.user_api == "blas"]
+
+
+one_blas_thread = OneBlasThread()
 
 
 def for_each_block(
@@ -67,23 +137,15 @@ def for_each_block(
         if workers == 1:
             for start, stop in blocks:
                 work(start, stop)
-        else:
-            _share_out(work, blocks, workers)
-
-
-def _share_out(
-    work: Callable[[int, int], None], blocks: list[tuple[int, int]], workers: int
-) -> None:
-    futures = [_pool(workers).submit(work, start, stop) for start, stop in blocks]
-    try:
-        for future in futures:
-            future.result()
-    finally:
-        for future in futures:
-            future.cancel()
-        for future in futures:
-            if not future.cancelled():
-                future.exception()  # waits for what still runs
+            return
+        futures = [_pool(workers).submit(work, start, stop) for start, stop in blocks]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+            wait(futures)
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -121,3 +183,4 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):
     # A forked child inherits the pool but none of its threads.
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=one_blas_thread.start_afresh)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ellipj, ellipkm1
 
-from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.series.direct import DirectSeries
 from streamchi2.series.predicted_error import bins_and_shares, shrinkage
 from streamchi2.series.series import checked_range, harmonic_mean

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.runtime.blas import one_blas_thread
+from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.penalty import least, left_out_parts, log_error, penalties
 from streamchi2.statistics.moments import effective_count
 

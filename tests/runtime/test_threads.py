@@ -6,14 +6,29 @@ import traceback
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from streamchi2.runtime import threads as row_blocks
-from streamchi2.runtime.threads import BLOCK_ROWS, for_each_block, n_workers
+from streamchi2.runtime.threads import (
+    BLOCK_ROWS,
+    OneBlasThread,
+    for_each_block,
+    n_workers,
+    one_blas_thread,
+)
 
 
 def blas_threads():
     return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+@pytest.fixture
+def _two_blas_threads():
+    # Tests run on one, on which a limit that is never lifted would not show, such as one left by
+    # a test of faults on the way in.
+    one_blas_thread.start_afresh()
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 def recorded(n_rows, n_jobs):
@@ -63,34 +78,60 @@ def test_an_exception_in_a_worker_reaches_the_caller_with_its_traceback():
     assert len(finished) == count  # nobody was still at work
 
 
+@pytest.mark.usefixtures("_two_blas_threads")
 def test_blas_runs_on_one_thread_inside_and_is_given_back():
     before, inside = blas_threads(), []
     for n_jobs in (1, 2):
         for_each_block(lambda start, stop: inside.append(blas_threads()), 300, n_jobs=n_jobs)
     assert {count for counts in inside for count in counts} == {1}
+    with one_blas_thread:
+        with one_blas_thread:
+            pass
+        assert set(blas_threads()) == {1}
     assert blas_threads() == before
 
 
-def test_blas_is_given_back_however_callers_overlap():
+@pytest.mark.usefixtures("_two_blas_threads")
+@pytest.mark.parametrize("ends", [True, False], ids=["that ends", "that lives on"])
+def test_blas_is_given_back_however_it_overlaps_with_a_thread(ends):
     before, after_first = blas_threads(), []
-    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+    first_in, second_in, first_out, second_out = (threading.Event() for _ in range(4))
 
     def first():
-        with row_blocks.one_blas_thread:
+        with one_blas_thread:
             first_in.set()
             second_in.wait(10)
         after_first.extend(blas_threads())
         first_out.set()
+        if not ends:
+            second_out.wait(10)
 
     thread = threading.Thread(target=first)
     thread.start()
     first_in.wait(10)
-    with row_blocks.one_blas_thread:
+    with one_blas_thread:
         second_in.set()
         first_out.wait(10)
-    thread.join()
-    assert after_first == before
+        if ends:
+            thread.join()
+    assert set(after_first) == {1}  # the second is still inside
     assert blas_threads() == before
+    second_out.set()
+    thread.join()
+
+
+def test_an_exception_on_the_way_in_does_not_let_others_in_without_the_limit(monkeypatch):
+    limit = OneBlasThread()
+
+    def interrupted(numbers):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(row_blocks, "_set_blas_threads", interrupted)
+        with pytest.raises(KeyboardInterrupt), limit:
+            pass
+    with limit:
+        assert set(blas_threads()) == {1}
 
 
 def _works_in_a_child(queue):
