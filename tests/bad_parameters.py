@@ -34,7 +34,7 @@ BAD_PARAMETERS = {
     | _N_PCA
     | _LINEAR_PARAMETERS
     | _CLASS_WEIGHT
-    | {"calibrate": _NONSENSE},
+    | {"class_shift": _NONSENSE},
     "regressor": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS,
     "streaming pca": {
         "n_components": [*_NONSENSE, 0, 6, 1.5],

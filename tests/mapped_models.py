@@ -27,7 +27,7 @@ SEEDED = {"n_terms": 3, "random_state": 0}
 ESTIMATORS = {
     "classifier": (ExpChi2Classifier(32, **SEEDED), LABELS),
     "fading classifier": (
-        ExpChi2Classifier(32, n_pca=8, calibrate="quantile", half_life=300.0, **SEEDED),
+        ExpChi2Classifier(32, n_pca=8, class_shift="quantile", half_life=300.0, **SEEDED),
         LABELS,
     ),
     "lasso classifier": (

@@ -90,7 +90,7 @@ ESTIMATORS = {
     "fading classifier": (
         lambda: ExpChi2Classifier(
             16,
-            calibrate="quantile",
+            class_shift="quantile",
             class_weight={0: 2.0, 2: 0.5},
             half_life=50,
             random_state=0,
@@ -110,7 +110,7 @@ ESTIMATORS = {
             beta={"left": 2.0, "right": "auto"},
             penalty="group_lasso",
             alpha=0.003,
-            calibrate="quantile",
+            class_shift="quantile",
             random_state=0,
             basis="orthogonal",
         ),
@@ -157,7 +157,7 @@ ESTIMATORS = {
     ),
     "river additive classifier": (
         lambda: river.ExpChi2Classifier(
-            24, basis="additive", calibrate="quantile", class_weight="balanced", seed=0
+            24, basis="additive", class_shift="quantile", class_weight="balanced", seed=0
         ),
         WORDS,
     ),

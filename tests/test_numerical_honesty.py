@@ -32,7 +32,7 @@ def learners(**params):
         (ExpChi2Sampler(**common), ()),
         (ExpChi2PCA(**common, n_pca=3), ()),
         (ExpChi2Classifier(**common), (LABELS,)),
-        (ExpChi2Classifier(**common, n_pca=5, calibrate="quantile"), (LABELS,)),
+        (ExpChi2Classifier(**common, n_pca=5, class_shift="quantile"), (LABELS,)),
         (ExpChi2Regressor(**common), (NUMBERS,)),
         (ExpChi2Regressor(**common, penalty="lasso", alpha=0.01), (NUMBERS,)),
     ]

@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 
 from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
 from streamchi2.bases.random import fill_pairs
-from streamchi2.runtime.threads import BLOCK_ROWS
+from streamchi2.threads import BLOCK_ROWS
 
 N_COMPONENTS = 4096
 

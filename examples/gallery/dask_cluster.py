@@ -31,10 +31,10 @@ print(rows)
 # With ``adapt=False`` the map is planned once, from the first rows. Then the model of the
 # cluster and that of one pass differ by rounding only.
 
-model = ExpChi2Classifier(256, normalize="l1", adapt=False, random_state=0)
+model = ExpChi2Classifier(256, norm="l1", adapt=False, random_state=0)
 with dask.config.set(scheduler="threads", num_workers=2):
     fit(model, rows, labels)
-alone = ExpChi2Classifier(256, normalize="l1", adapt=False, random_state=0).fit(X[:1200], y[:1200])
+alone = ExpChi2Classifier(256, norm="l1", adapt=False, random_state=0).fit(X[:1200], y[:1200])
 apart = np.abs(model.decision_function(X[1200:]) - alone.decision_function(X[1200:]))
 print(f"on {len(y) - 1200} other digits: {model.score(X[1200:], y[1200:]):.3f}")
 print(f"largest difference to one pass: {apart.max():.0e}")
@@ -54,7 +54,7 @@ for name, n_rows in model.provenance_.items():
 # The same tools are there for any other way of dividing the work: ``new_shard`` gives an empty
 # model with the same map, ``merge`` adds up what shards have learnt.
 
-first = ExpChi2Classifier(256, normalize="l1", random_state=0).fit(X[:300], y[:300])
+first = ExpChi2Classifier(256, norm="l1", random_state=0).fit(X[:300], y[:300])
 shards = [first.new_shard().partial_fit(X[a : a + 300], y[a : a + 300]) for a in (300, 600, 900)]
 scores = [first.score(X[1200:], y[1200:])]
 for shard in shards:

@@ -56,7 +56,7 @@ print(columns)
 # ``n_components`` is divided evenly. Group lasso keeps a descriptor or leaves it out as a whole;
 # its penalty is chosen in the same pass.
 
-words = {"normalize": "l1", "random_state": 0}
+words = {"norm": "l1", "random_state": 0}
 for name in views:
     alone = ExpChi2Classifier(150, **words).fit(views[name][:1200], y[:1200])
     print(f"{name:8} alone  {alone.score(views[name][1200:], y[1200:]):.3f}")

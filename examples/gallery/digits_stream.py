@@ -10,7 +10,7 @@ features are to the exact kernel.
 # %%
 # The stream
 # ----------
-# Rows are divided by their sum (``normalize="l1"``), so that a digit in bold letters is the digit.
+# Rows are divided by their sum (``norm="l1"``), so that a digit in bold letters is the digit.
 # Everything else has its default: the scale of the kernel, the number of series terms and the
 # penalty are chosen from the rows as they come.
 
@@ -26,7 +26,7 @@ X, y = load_digits(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
 X, y = X[order], y[order]
 
-model = ExpChi2Classifier(n_components=384, normalize="l1", random_state=0)
+model = ExpChi2Classifier(n_components=384, norm="l1", random_state=0)
 predicted = []
 for start in range(0, 1300, 50):
     rows, labels = X[start : start + 50], y[start : start + 50]
@@ -72,7 +72,7 @@ plt.show()
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for panel, basis in zip(panels, ("orthogonal", "subspace"), strict=True):
-    sampler = ExpChi2Sampler(512, basis=basis, normalize="l1", random_state=0).fit(X[:1300])
+    sampler = ExpChi2Sampler(512, basis=basis, norm="l1", random_state=0).fit(X[:1300])
     plot_kernel(sampler, ax=panel)
     print(f"{basis:10} rms error {sampler.kernel_error().rms:.3f}")
 plt.show()

@@ -88,12 +88,12 @@ print(f"{len(train)} fragments to learn, {len(test)} to test")
 # %%
 # Learnt online
 # -------------
-# Batches of 50 fragments. ``normalize="l1"`` turns counts into shares.
+# Batches of 50 fragments. ``norm="l1"`` turns counts into shares.
 
 X, y = np.array([row for row, _ in train]), np.array([kind for _, kind in train])
 X_test, y_test = np.array([row for row, _ in test]), np.array([kind for _, kind in test])
 
-model = ExpChi2Classifier(n_components=512, normalize="l1", random_state=0)
+model = ExpChi2Classifier(n_components=512, norm="l1", random_state=0)
 for start in range(0, len(y), 50):
     model.partial_fit(X[start : start + 50], y[start : start + 50])
     if start % 250 == 200:
@@ -114,7 +114,7 @@ print(f"linear: {linear.score(roots_test, y_test):.3f}")
 
 figure, panel = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
 ConfusionMatrixDisplay.from_predictions(
-    y_test, model.predict(X_test), ax=panel, colorbar=False, cmap="Blues", normalize="true",
+    y_test, model.predict(X_test), ax=panel, colorbar=False, cmap="Blues", norm="true",
     values_format=".2f",
 )  # fmt: skip
 panel.set_title(f"{len(y_test)} fragments of other files, {model.score(X_test, y_test):.0%} right")

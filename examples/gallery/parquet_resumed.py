@@ -39,7 +39,7 @@ print(*sorted(path.name for path in folder.iterdir()))
 # after every batch how far it is; in a terminal or a notebook there is a progress bar.
 
 done = []
-whole = ExpChi2Classifier(256, normalize="l1", random_state=0).fit_stream(
+whole = ExpChi2Classifier(256, norm="l1", random_state=0).fit_stream(
     folder, target="digit", batch_size=100, callback=lambda n_done, n_rows: done.append(n_done)
 )
 others = table[1200:].drop(columns="digit")
@@ -59,7 +59,7 @@ def die(n_done, n_rows):
     if n_done >= 700:
         os.kill(os.getpid(), signal.SIGKILL)
 
-ExpChi2Classifier(256, normalize="l1", random_state=0).fit_stream(
+ExpChi2Classifier(256, norm="l1", random_state=0).fit_stream(
     sys.argv[1], target="digit", batch_size=50, checkpoint=sys.argv[2], checkpoint_every=200,
     callback=die,
 )
@@ -77,7 +77,7 @@ for name, n_rows in left.provenance_.items():
 # bit, although that one had other batches.
 
 resumed_from = []
-resumed = ExpChi2Classifier(256, normalize="l1", random_state=0).fit_stream(
+resumed = ExpChi2Classifier(256, norm="l1", random_state=0).fit_stream(
     folder, target="digit", batch_size=50, checkpoint=checkpoint, checkpoint_every=200,
     callback=lambda n_done, n_rows: resumed_from.append(n_done),
 )  # fmt: skip

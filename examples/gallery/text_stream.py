@@ -67,7 +67,7 @@ counts = HashingVectorizer(n_features=2**14, alternate_sign=False, norm=None, st
 X = counts.transform(text for text, _ in texts)
 y = np.array([library for _, library in texts])
 
-chi2 = {"normalize": "l1", "random_state": 0}
+chi2 = {"norm": "l1", "random_state": 0}
 learners = {
     "naive Bayes": MultinomialNB(alpha=0.1),
     "linear on roots, SGD": SGDClassifier(random_state=0),

@@ -70,7 +70,7 @@ class SingleRows:
 
     def new(self):
         """Return an estimator that has learnt nothing."""
-        return streamchi2.river.ExpChi2Classifier(12, n_buckets=16, seed=0, adapt=False, **SETTINGS)
+        return streamchi2.river.ExpChi2Classifier(12, seed=0, adapt=False, **SETTINGS)
 
     def learn(self, model, start, stop):
         """Learn rows with their labels."""

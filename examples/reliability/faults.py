@@ -61,11 +61,11 @@ CASES = {
     "regressor": (lambda: ExpChi2Regressor(24, n_pca=8, random_state=0, **SETTINGS), 290),
     "fading": (lambda: ExpChi2Regressor(24, half_life=90.0, random_state=0, **SETTINGS), 290),
     "river classifier": (
-        lambda: streamchi2.river.ExpChi2Classifier(24, n_buckets=32, seed=0, **SETTINGS),
+        lambda: streamchi2.river.ExpChi2Classifier(24, seed=0, **SETTINGS),
         257,
     ),
     "river regressor": (
-        lambda: streamchi2.river.ExpChi2Regressor(24, n_buckets=32, seed=0, **SETTINGS),
+        lambda: streamchi2.river.ExpChi2Regressor(24, seed=0, **SETTINGS),
         257,
     ),
 }

@@ -68,7 +68,7 @@ def seeds():
         ExpChi2Classifier(4, random_state=0).fit(rows[:9], words[:9]),
         ExpChi2Classifier(4, random_state=0).fit(rows, labels).observe(rows[:2]),
         ExpChi2Regressor(4, random_state=0, n_pca=2).fit(rows, rows[:, :2]),
-        ExpChi2Classifier(12, random_state=0, dtype="float64").fit(rows, labels),
+        ExpChi2Classifier(12, random_state=0).fit(rows, labels),
         ExpChi2Classifier(None, basis="additive", random_state=0).fit(rows, words),
         ExpChi2Classifier(4, basis="landmarks", landmarks=rows[:5], random_state=0).fit(
             rows, labels
@@ -81,7 +81,7 @@ def seeds():
         named(online.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
         named(online.ExpChi2Classifier(4, seed=0), rows[:9], words.tolist()),
         named(online.ExpChi2Classifier(6, basis="landmarks", seed=0), rows[:6], labels.tolist()),
-        named(online.ExpChi2Classifier(70, n_buckets=8, seed=0), rows, labels.tolist()),
+        named(online.ExpChi2Classifier(70, seed=0), rows, labels.tolist()),
         named(online.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
     ]
     return [dumped(thing) for thing in things]

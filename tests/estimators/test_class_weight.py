@@ -59,7 +59,7 @@ def test_the_answer_is_that_of_ridge_classifier(labels, weights, n_rows):
 @pytest.mark.parametrize("class_weight", WEIGHTED, ids=str)
 def test_on_the_features_of_a_map_too(n_components, class_weight):
     model = ExpChi2Classifier(
-        n_components, alpha=0.1, class_weight=class_weight, dtype="float64", random_state=0
+        n_components, alpha=0.1, class_weight=class_weight, random_state=0
     )
     model = streamed(model)
     features = model._model().feature_map.transform(ROWS)

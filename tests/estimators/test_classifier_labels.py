@@ -17,7 +17,7 @@ ROWS = _rng.gamma(0.6, size=(400, 5))
 NUMBERS = (ROWS[:, 0] > 0.4).astype(int) + (ROWS[:, 1] > 1)
 NAMES = np.array(["ham", "spam", "eggs"])[NUMBERS]
 STILL = {"adapt": False, "n_terms": 3, "random_state": 0}
-EXACT = {**STILL, "dtype": "float64"}
+EXACT = {**STILL}
 
 
 @pytest.mark.parametrize("names", [NAMES, NUMBERS, NUMBERS.astype(float)])
@@ -34,9 +34,9 @@ def test_a_class_that_appears_late_equals_one_announced_at_the_start(names):
     assert_array_equal(late.predict_proba(ROWS), early.predict_proba(ROWS))
 
 
-@pytest.mark.parametrize("calibrate", [None, "quantile"])
-def test_an_announced_class_without_rows_is_never_predicted(calibrate):
-    model = ExpChi2Classifier(32, calibrate=calibrate, **STILL)
+@pytest.mark.parametrize("class_shift", [None, "quantile"])
+def test_an_announced_class_without_rows_is_never_predicted(class_shift):
+    model = ExpChi2Classifier(32, class_shift=class_shift, **STILL)
     model.partial_fit(ROWS, NAMES, classes=["eggs", "ham", "none", "spam"])
     assert_array_equal(model.classes_, ["eggs", "ham", "none", "spam"])
     assert not (model.predict(ROWS) == "none").any()

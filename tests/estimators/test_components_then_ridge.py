@@ -23,7 +23,6 @@ PARAMS = {
     "n_terms": 3,
     "random_state": 0,
     "adapt": False,
-    "dtype": "float64",
 }
 N_PCA = (5, 4)  # nine, divided evenly
 ALPHA = 0.5

@@ -80,7 +80,7 @@ def test_the_features_of_each_descriptor_are_those_of_its_own_sampler():
 )
 @settings(max_examples=12)
 def test_one_pass_equals_explicit_projection(n_pca, alpha, n_rows):
-    params = {"alpha": alpha, "dtype": "float64", "adapt": False}
+    params = {"alpha": alpha, "adapt": False}
     model = model_of(ExpChi2Regressor, n_rows=n_rows, n_pca=n_pca, **params)
     features = feature_map_of(model).transform(ROWS)
     if n_pca is not None:
@@ -259,8 +259,8 @@ def test_a_selector_cannot_be_saved_but_the_columns_it_chose_can():
 
 def test_shards_of_a_stream_with_selectors_merge():
     by_name = {"low": ["red", "green"], "high": make_column_selector("blue|ink|paper")}
-    whole = model_of(rows=FRAME, descriptors=by_name, n_rows=900, adapt=False, dtype="float64")
-    base = model_of(rows=FRAME, descriptors=by_name, n_rows=400, adapt=False, dtype="float64")
+    whole = model_of(rows=FRAME, descriptors=by_name, n_rows=900, adapt=False)
+    base = model_of(rows=FRAME, descriptors=by_name, n_rows=400, adapt=False)
     shard = base.new_shard().partial_fit(FRAME[400:900], LABELS[400:900])
     base.merge(shard)
     # Sums in another order, through a solve whose condition is at most 1e8.

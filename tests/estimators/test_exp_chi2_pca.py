@@ -69,7 +69,7 @@ def test_variances_approach_those_of_exact_kernel_pca(digits):
 
 def test_components_of_all_features_are_a_rotation(digits):
     rows = digits[0][:200]
-    pca = ExpChi2PCA(32, n_pca=None, dtype="float64", **STILL, basis="orthogonal").fit(rows)
+    pca = ExpChi2PCA(32, n_pca=None, **STILL, basis="orthogonal").fit(rows)
     assert_allclose(pca.components_ @ pca.components_.T, np.eye(32), atol=1e-10)
     assert_allclose(pca.explained_variance_ratio_.sum(), 1.0, rtol=1e-10)
 
@@ -99,7 +99,7 @@ def test_names_of_columns_are_kept_and_checked(digits):
 def test_sparse_rows_give_the_components_of_dense_ones(digits):
     rows = digits[0][:200]
     dense, stored = (
-        ExpChi2PCA(32, n_pca=4, dtype="float64", **STILL, basis="orthogonal").fit(form)
+        ExpChi2PCA(32, n_pca=4, **STILL, basis="orthogonal").fit(form)
         for form in (rows, sparse.csr_array(rows))
     )
     # The gap of the eigenvalues turns rounding into angles.

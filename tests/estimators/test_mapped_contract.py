@@ -45,7 +45,7 @@ NEGATIVE_ROWS = {
 @parametrize_with_checks(
     [
         ExpChi2Classifier(32, basis="orthogonal"),
-        ExpChi2Classifier(32, n_pca=0.9, calibrate="quantile", n_terms=2, basis="orthogonal"),
+        ExpChi2Classifier(32, n_pca=0.9, class_shift="quantile", n_terms=2, basis="orthogonal"),
         ExpChi2Regressor(32, n_terms=2, basis="orthogonal"),
         ExpChi2Regressor(32, n_pca=0.9, penalty="lasso", alpha=0.01, n_terms=2, basis="orthogonal"),
         ExpChi2PCA(32, n_pca=5, n_terms=2, basis="orthogonal"),
@@ -58,10 +58,10 @@ NEGATIVE_ROWS = {
             basis="orthogonal",
         ),
         # Float32 matrix products round by the place of a row, which the checks do not forgive.
-        ExpChi2Classifier(16, basis="landmarks", dtype="float64", n_terms=2),
-        ExpChi2Regressor(16, basis="landmarks", dtype="float64", n_terms=2),
-        ExpChi2Regressor(32, basis="subspace", dtype="float64", n_terms=2),
-        ExpChi2PCA(16, basis="landmarks", n_pca=5, dtype="float64", n_terms=2),
+        ExpChi2Classifier(16, basis="landmarks", n_terms=2),
+        ExpChi2Regressor(16, basis="landmarks", n_terms=2),
+        ExpChi2Regressor(32, basis="subspace", n_terms=2),
+        ExpChi2PCA(16, basis="landmarks", n_pca=5, n_terms=2),
     ],
     expected_failed_checks=lambda e: NEGATIVE_ROWS if isinstance(e, ExpChi2Classifier) else {},
 )
@@ -94,7 +94,7 @@ def test_fit_after_fit_starts_afresh(estimator, answers):
 @each_estimator
 def test_weights_count_like_repeated_rows(estimator, answers):
     # Repetition moves later rows to other positions, which fading and re-estimation heed.
-    estimator = clone(estimator).set_params(half_life=None, adapt=False, dtype="float64")
+    estimator = clone(estimator).set_params(half_life=None, adapt=False)
     some = slice(0, 300)
     counts = np.random.default_rng(1).integers(0, 3, 300)
     own = None if answers is None else answers[some]

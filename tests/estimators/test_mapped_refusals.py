@@ -32,7 +32,7 @@ def shards_of(base, answers, edges):
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_merged_shards_equal_one_pass(estimator, answers, order):
     # Fading needs the order of the rows, and shards are re-estimated at positions of their own.
-    estimator = clone(estimator).set_params(half_life=None, adapt=False, dtype="float64")
+    estimator = clone(estimator).set_params(half_life=None, adapt=False)
     base = learnt(estimator, answers, [0, 100])
     shards = shards_of(base, answers, [100, 250, 290, 900])
     for place in order:

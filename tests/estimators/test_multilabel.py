@@ -27,9 +27,9 @@ LABELS = np.column_stack([ROWS[:, 0] > 0.4, ROWS[:, 1] > 0.8, ROWS.sum(axis=1) >
 LABELS[_rng.random(LABELS.shape) < 0.1] ^= 1
 
 MODELS = {
-    "moments": ExpChi2Classifier(32, alpha=0.1, dtype="float64", random_state=0),
+    "moments": ExpChi2Classifier(32, alpha=0.1, random_state=0),
     "kept rows": ExpChi2Classifier(512, alpha=0.1, random_state=0, basis="orthogonal"),
-    "components": ExpChi2Classifier(32, alpha=0.1, n_pca=8, dtype="float64", random_state=0),
+    "components": ExpChi2Classifier(32, alpha=0.1, n_pca=8, random_state=0),
     "features": StreamingRidgeClassifier(0.1),
 }
 each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -140,7 +140,7 @@ def test_bad_labels_leave_no_trace(model, labels, options, message):
 
 
 def test_what_is_defined_for_one_label_a_row_is_refused():
-    refused = {"class_weight": "balanced", "calibrate": "quantile"}
+    refused = {"class_weight": "balanced", "class_shift": "quantile"}
     for name, value in refused.items():
         model = ExpChi2Classifier(16, **{name: value})
         with pytest.raises(ValueError, match=rf"{name} must be .*None where y has a column"):

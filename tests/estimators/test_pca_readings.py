@@ -58,7 +58,7 @@ def test_whitened_components_are_those_of_scikit_learn_and_turn_back():
 
 def test_features_of_a_map_have_the_same_readings():
     rows = np.abs(ROWS)
-    model = streamed(ExpChi2PCA(16, n_pca=4, dtype="float64", random_state=0), rows)
+    model = streamed(ExpChi2PCA(16, n_pca=4, random_state=0), rows)
     features = model._reading.feature_map.transform(rows)
     peer = PCA(4, svd_solver="full").fit(features)
     # The map is planned on some rows and learnt from all of them, without transport here.

@@ -23,7 +23,7 @@ TARGETS = np.column_stack([np.sin(8 * ROWS[:, 0]), ROWS[:, 1] - 3 * ROWS[:, 2] *
 TARGETS += 0.05 * _rng.normal(size=TARGETS.shape)
 # One map from first to last row: features of a map that is re-estimated are those of their time.
 STILL = {"adapt": False, "n_terms": 3, "random_state": 0}
-EXACT = {**STILL, "dtype": "float64"}
+EXACT = {**STILL}
 
 
 def features_of(model, rows):

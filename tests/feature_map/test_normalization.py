@@ -47,7 +47,7 @@ def test_sums_beyond_the_range_of_floats_are_taken():
 def test_the_model_is_that_of_rows_divided_before(digits, basis):
     rows, labels = digits
     scaled = rows * np.random.default_rng(0).uniform(1.0, 50.0, (len(rows), 1))
-    inside = ExpChi2Classifier(96, basis=basis, normalize="l1", random_state=0)
+    inside = ExpChi2Classifier(96, basis=basis, norm="l1", random_state=0)
     outside = ExpChi2Classifier(96, basis=basis, random_state=0)
     inside.fit(scaled[:500], labels[:500])
     outside.fit(rows[:500], labels[:500])
@@ -59,7 +59,7 @@ def test_the_model_is_that_of_rows_divided_before(digits, basis):
 
 def test_given_landmarks_are_divided_too(digits):
     rows, labels = digits
-    params = {"basis": "landmarks", "normalize": "l1", "random_state": 0}
+    params = {"basis": "landmarks", "norm": "l1", "random_state": 0}
     one = ExpChi2Classifier(40, landmarks=rows[:50], **params).fit(rows[:300], labels[:300])
     other = ExpChi2Classifier(40, landmarks=16.0 * rows[:50], **params)
     other.fit(rows[:300], labels[:300])
@@ -70,7 +70,7 @@ def test_given_landmarks_are_divided_too(digits):
 @pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2PCA])
 def test_each_descriptor_or_row_has_its_own_sum(digits, kind):
     rows, _ = digits
-    model = kind(16, normalize="l1", random_state=0).fit(rows[:100])
+    model = kind(16, norm="l1", random_state=0).fit(rows[:100])
     found = model.transform(rows[100:120])
     assert np.array_equal(found, model.transform(4.0 * rows[100:120]))
     assert np.array_equal(found, loaded(dumped(model)).transform(rows[100:120]))
@@ -79,7 +79,7 @@ def test_each_descriptor_or_row_has_its_own_sum(digits, kind):
 def test_descriptors_are_divided_by_their_own_sums(digits):
     rows, labels = digits
     views = {"top": slice(0, 32), "bottom": slice(32, 64)}
-    model = ExpChi2Classifier(40, descriptors=views, normalize="l1", random_state=0)
+    model = ExpChi2Classifier(40, descriptors=views, norm="l1", random_state=0)
     model.fit(rows[:300], labels[:300])
     scaled = rows * np.repeat([2.0, 8.0], 32)
     assert np.array_equal(model.predict_proba(scaled), model.predict_proba(rows))
@@ -87,7 +87,7 @@ def test_descriptors_are_divided_by_their_own_sums(digits):
 
 def test_in_river_the_scale_of_a_row_does_not_matter(digits):
     rows, labels = digits
-    model = river.ExpChi2Classifier(64, normalize="l1", seed=0)
+    model = river.ExpChi2Classifier(64, norm="l1", seed=0)
     for row, label in zip(rows[:200].tolist(), labels[:200].tolist(), strict=True):
         model.learn_one(dict(enumerate(row)), label)
     row = dict(enumerate(rows[300].tolist()))
@@ -100,5 +100,5 @@ def test_in_river_the_scale_of_a_row_does_not_matter(digits):
 @pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2Regressor])
 def test_another_normalization_is_refused(kind):
     arguments = ([[1.0, 2.0]],) if kind is ExpChi2Sampler else ([[1.0, 2.0]], [1.0])
-    with pytest.raises(ValueError, match="normalize must be None or 'l1', got 'l2'"):
-        kind(8, normalize="l2").fit(*arguments)
+    with pytest.raises(ValueError, match="norm must be None or 'l1', got 'l2'"):
+        kind(8, norm="l2").fit(*arguments)

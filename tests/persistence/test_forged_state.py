@@ -113,7 +113,7 @@ def test_a_contradiction_is_refused_by_the_class_that_it_concerns(name, make, pa
 def test_a_stream_of_another_kind_of_estimator_is_refused():
     header, arrays = unpacked(dumped(estimator_after("fading classifier", 66)))
     header["object"]["class"] = "ExpChi2Regressor"
-    for name in ("calibrate", "class_weight"):
+    for name in ("class_shift", "class_weight"):
         del header["object"]["params"][name]
     with pytest.raises(FormatError, match="is no valid ExpChi2Regressor: targets must be Numeric"):
         loaded(b"".join(packed(header, arrays)))

@@ -201,7 +201,7 @@ def test_the_estimator_on_matrices_learns_the_same_from_the_same_columns():
     # The columns of one descriptor are too many to be listed: rows of one are whole rows.
     narrow = {"all": DESCRIPTORS["all"]}
     whole = matrix[:, 2**56 :]
-    params = {"n_components": 40, "n_buckets": 512, "alpha": 0.1}
+    params = {"n_components": 40, "alpha": 0.1}
     model = learnt(
         ExpChi2Classifier(descriptors=narrow, seed=drawn_seed(7), **params), ROWS[:256], LABELS
     )

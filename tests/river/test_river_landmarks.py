@@ -12,11 +12,11 @@ from streamchi2.statistics.row_buffer import as_matrix
 
 ROWS, LABELS, _ = histograms(460)
 D = 100
-PARAMS = {"n_components": D, "basis": "landmarks", "n_buckets": 2048}
+PARAMS = {"n_components": D, "basis": "landmarks"}
 
 
 def test_before_the_warm_up_ends_the_rows_there_are_serve():
-    params = {**PARAMS, "n_terms": 8, "n_buckets": 2**16, "dtype": "float64"}
+    params = {**PARAMS, "n_terms": 8**16}
     sampler = ExpChi2Sampler(seed=0, **params)
     assert np.isfinite(list(sampler.transform_one(ROWS[0]).values())).all()
     learnt(sampler, ROWS[:20])

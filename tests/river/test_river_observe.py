@@ -99,7 +99,7 @@ def test_the_estimator_on_matrices_learns_the_same(kind):
         "classifier": (ExpChi2Classifier, MatrixClassifier, LABELS),
         "regressor": (ExpChi2Regressor, MatrixRegressor, NUMBERS),
     }[kind]
-    params = {"n_components": 48, "n_pca": 6, "n_buckets": 512, "alpha": 0.1}
+    params = {"n_components": 48, "n_pca": 6, "alpha": 0.1}
     model = named(seed=drawn_seed(7), **params)
     model.learn_one(ROWS[0], targets[0])  # on matrices a regressor must first know its targets
     mixed(model, targets, 1)

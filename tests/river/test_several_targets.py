@@ -28,7 +28,7 @@ each_size = pytest.mark.parametrize("n_components", [48, 600])
 
 
 def new(kind, n_components=48, **params):
-    params = {"alpha": 0.1, "seed": 0, "basis": "orthogonal", "dtype": "float64", **params}
+    params = {"alpha": 0.1, "seed": 0, "basis": "orthogonal", **params}
     return KINDS[kind][0](n_components, **params)
 
 
