@@ -17,10 +17,10 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats, positions_of_labels
 from streamchi2.errors import NoTargetError
 from streamchi2.feature_map import FeatureMap
 from streamchi2.reading import Reading
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
 from streamchi2.solvers.calibration import (
     Calibration,
@@ -46,7 +46,7 @@ from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import RegressionMoments
 from streamchi2.statistics.targets import has_target
-from streamchi2.validation import Floats, positions_of_labels
+from streamchi2.threads import one_blas_thread
 
 NumberOfComponents = float | tuple[float | None, ...] | None
 

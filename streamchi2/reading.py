@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.statistics.feature_statistics import FeatureStatistics, sample_with
 from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.row_buffer import Block, Boundaries
-from streamchi2.validation import Floats
+from streamchi2.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from streamchi2.stream import Stream

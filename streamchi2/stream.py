@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap
 from streamchi2.provenance import Provenance, ProvenanceKind, merged_provenance
 from streamchi2.reading import PendingFeatures, Reading
-from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.dual_ridge import GramMatrix
 from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
@@ -32,7 +31,7 @@ from streamchi2.statistics.targets import (
     IndicatorTargets,
     NumericTargets,
 )
-from streamchi2.validation import Floats, Rows
+from streamchi2.threads import checkpoint, deferred_interrupts, one_blas_thread
 
 LONGEST_BLOCK = 1024
 _MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal

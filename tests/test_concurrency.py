@@ -15,8 +15,8 @@ from saved_examples import ESTIMATORS, ROWS, WORDS, answers, estimator_after, le
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.bases import OrthogonalBasis
 from streamchi2.persistence import dumped, load, loaded, save
-from streamchi2.threads import blas_libraries
 from streamchi2.statistics.feature_statistics import FeatureStatistics
+from streamchi2.threads import blas_libraries
 
 MANY = np.random.default_rng(5).dirichlet(np.ones(5), size=600)
 BATCHES = range(0, 360, 40)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.base import Basis, BasisPlan
+from streamchi2.checks import Floats, Rows, as_positive_float, as_positive_int
 from streamchi2.kernels import chi2_distance
 from streamchi2.state import Float, Int, Kind, SavedValue, require
-from streamchi2.validation import Floats, Rows, as_positive_float, as_positive_int
 
 
 @dataclass(frozen=True)

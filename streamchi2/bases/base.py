@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
 from streamchi2.bases.landmark_rows import LandmarkRows
+from streamchi2.checks import Floats, Rows, as_positive_float
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.state import Saved
-from streamchi2.validation import Floats, Rows, as_positive_float
 
 FIRST_ROWS = 64  # an estimate of beta and k from fewer is too rough
 _MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into hash buckets

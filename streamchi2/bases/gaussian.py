@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.random import RandomBasis, fill_pairs
-from streamchi2.validation import Floats
+from streamchi2.checks import Floats
 
 
 @dataclass(frozen=True)

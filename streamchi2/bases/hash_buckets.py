@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Floats, as_positive_int
 from streamchi2.hashing import mixed_bits
 from streamchi2.state import Int, Kind, SavedValue
-from streamchi2.validation import Floats, as_positive_int
 
 
 @dataclass(frozen=True)

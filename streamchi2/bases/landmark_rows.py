@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from streamchi2.checks import as_rows
 from streamchi2.state import Kind, SavedValue, SharedRows, same_rows
-from streamchi2.validation import as_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,10 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.special import gammaincc
 
 from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan, check_dof
+from streamchi2.checks import Floats, Rows, as_positive_float
 from streamchi2.hashing import gumbel_noise
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.state import Array, Float, Int, Kind, SavedValue, SharedRows, require, same_rows
-from streamchi2.validation import Floats, Rows, as_positive_float
+from streamchi2.threads import one_blas_thread
 
 _FLOOR = 1e-6  # of the mean squared length; below, a direction is rounding or a repeated landmark
 _PANEL = 128  # features at a time: of a triangle in such panels hardly more than half is multiplied

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.fft import dct, next_fast_len
 
 from streamchi2.bases.random import RandomBasis, fill_pairs
-from streamchi2.validation import Floats
+from streamchi2.checks import Floats
 
 _LEAST_WIDTH = 256
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.random import fill_pairs
-from streamchi2.validation import Floats
+from streamchi2.checks import Floats
 
 _CHUNK_INPUTS = 128  # worked out together, so that they stay in the cache
 

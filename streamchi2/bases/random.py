@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.base import Basis, BasisPlan, check_dof
+from streamchi2.checks import Floats, as_positive_float, as_positive_int
 from streamchi2.state import Float, Int, Kind, SavedValue
-from streamchi2.validation import Floats, as_positive_float, as_positive_int
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from scipy.optimize import brentq
 from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan
 from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.bases.phase_table import PhaseTable, UsedPhases, weighted_sum
-from streamchi2.runtime.threads import one_blas_thread
+from streamchi2.checks import Floats
 from streamchi2.state import Array, Float, Int, Kind, SavedValue, require
-from streamchi2.validation import Floats
+from streamchi2.threads import one_blas_thread
 
 # Settled on the test rows of the benchmark's eight sets, D from 250 to 2000, one to three seeds:
 # a sum of D/16 is as good as D/32 and better than D/8 and D/4 where they differ; a cut at D/8

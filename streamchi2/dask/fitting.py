@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 from dask.delayed import Delayed, delayed
 from sklearn.base import clone
 
+from streamchi2.checks import as_positive_int
 from streamchi2.dask.partitions import partitions_of
 from streamchi2.dask.passes import inputs_seen, learnt, merged
 from streamchi2.dask.planning import planned_on_first_rows
 from streamchi2.estimators.base import MapEstimator, StreamEstimator
 from streamchi2.feature_map import AdaptiveFeatureMap
-from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.stream import Stream
-from streamchi2.validation import as_positive_int
+from streamchi2.threads import deferred_interrupts
 
 AnyEstimator = TypeVar("AnyEstimator", bound=StreamEstimator)
 

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from streamchi2.checks import as_estimator_rows, as_weights
 from streamchi2.provenance import Learnt, Provenance
 from streamchi2.sources import Batch
 from streamchi2.stream import Stream
-from streamchi2.validation import as_estimator_rows, as_weights
 
 State = TypeVar("State")  # an estimator or a stream: something that merges
 

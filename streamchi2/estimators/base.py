@@ -13,25 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.descriptors import names_of, resolved_columns, same_descriptors
-from streamchi2.estimators.facts import FittedFacts, facts_as_html
-from streamchi2.estimators.fit_stream import FitStream
-from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca_of_each
-from streamchi2.estimators.map_readings import MapReadings
-from streamchi2.estimators.saved_params import ConstructorParams
-from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
-from streamchi2.model import Components, ModelParams, components_of
-from streamchi2.reading import Reading
-from streamchi2.runtime.interrupts import deferred_interrupts
-from streamchi2.runtime.threads import n_workers
-from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.solvers.components import check_n_pca
-from streamchi2.state import Kind, Maybe, Object, Param, Saved, refuse_undeclared, require
-from streamchi2.statistics.feature_statistics import chosen
-from streamchi2.statistics.targets import ClassTargets, NumericTargets
-from streamchi2.stream import Stream
-from streamchi2.validation import (
+from streamchi2.checks import (
     Floats,
     Rows,
     as_estimator_features,
@@ -42,6 +24,23 @@ from streamchi2.validation import (
     columns_of,
     refuse_huge,
 )
+from streamchi2.errors import StateMismatchError
+from streamchi2.estimators.descriptors import names_of, resolved_columns, same_descriptors
+from streamchi2.estimators.facts import FittedFacts, facts_as_html
+from streamchi2.estimators.fit_stream import FitStream
+from streamchi2.estimators.map_params import landmarks_differ, map_params, n_pca_of_each
+from streamchi2.estimators.map_readings import MapReadings
+from streamchi2.estimators.saved_params import ConstructorParams
+from streamchi2.feature_map import AdaptiveFeatureMap, MapParams
+from streamchi2.model import Components, ModelParams, components_of
+from streamchi2.reading import Reading
+from streamchi2.runtime.warnings import deferred_warnings
+from streamchi2.solvers.components import check_n_pca
+from streamchi2.state import Kind, Maybe, Object, Param, Saved, refuse_undeclared, require
+from streamchi2.statistics.feature_statistics import chosen
+from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.stream import Stream
+from streamchi2.threads import deferred_interrupts, n_workers
 
 # From what is known of the targets, the number of rows and which of them have weight to what is
 # known after a batch, and the batch as an array.

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 from sklearn.base import clone
 
+from streamchi2.checks import as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.provenance import Provenance
-from streamchi2.runtime.interrupts import deferred_interrupts
-from streamchi2.validation import as_positive_int
+from streamchi2.threads import deferred_interrupts
 
 
 @dataclass

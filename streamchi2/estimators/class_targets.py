@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from streamchi2.checks import as_indicators, as_labels, is_indicator
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets, IndicatorTargets, with_labels
-from streamchi2.validation import as_indicators, as_labels, is_indicator
 
 
 def class_targets(known: Any, class_weight: Any) -> ClassTargets:

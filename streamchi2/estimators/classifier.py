@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.checks import as_choice
 from streamchi2.estimators.class_targets import class_targets, labelled_batch
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER, OF_LABELLED_ROWS
@@ -19,7 +20,6 @@ from streamchi2.model import FittedModel, ModelParams
 from streamchi2.sources import Batch
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets, IndicatorTargets
-from streamchi2.validation import as_choice
 
 
 @documented(LEARNER, ATTRIBUTES, OF_LABELLED_ROWS)

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.checkpoints import Checkpoint
 from streamchi2.provenance import n_learnt
-from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.sources import Batch, as_source, progress_bar, read_ahead
 from streamchi2.stream import Stream
+from streamchi2.threads import deferred_interrupts
 
 
 class FitStream:

@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import Any
 
 from streamchi2.bases import LandmarkRows
+from streamchi2.checks import as_positive_int
 from streamchi2.feature_map import BlockParams, MapParams
 from streamchi2.feature_map.feature_map import ColumnNumbers, read
 from streamchi2.feature_map.normalization import l1_normalized
 from streamchi2.feature_map.params import block_seed
 from streamchi2.solvers.components import check_n_pca
-from streamchi2.validation import as_positive_int
 
 _OF_BLOCK = (
     "n_components",

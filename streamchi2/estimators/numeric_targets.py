@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import as_numbers, refuse_huge
 from streamchi2.statistics.targets import NumericTargets
-from streamchi2.validation import as_numbers, refuse_huge
 
 
 def numeric_batch(estimator: Any, y: Any, given: NDArray[np.bool_] | None = None) -> Any:

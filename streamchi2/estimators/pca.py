@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.checks import Floats, as_estimator_rows
 from streamchi2.estimators.base import ComponentsEstimator
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_ROWS, PCA
-from streamchi2.validation import Floats, as_estimator_rows
 
 
 @documented(PCA, ATTRIBUTES, OF_ROWS)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from streamchi2.checks import as_estimator_rows
 from streamchi2.errors import NoTargetError
 from streamchi2.estimators.base import ComponentsEstimator
 from streamchi2.model import FittedModel, ModelParams, descriptor_entries, fit
 from streamchi2.solvers.problem import PenaltyParams
 from streamchi2.stream import Stream
-from streamchi2.validation import as_estimator_rows
 
 _PLAIN = frozenset({str, float, int, bool, type(None)})  # values of these never change
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from streamchi2.checks import Floats, as_estimator_rows
 from streamchi2.estimators.base import MapEstimator
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_ROWS, SAMPLER
-from streamchi2.validation import Floats, as_estimator_rows
 
 
 @documented(SAMPLER, ATTRIBUTES, OF_ROWS)

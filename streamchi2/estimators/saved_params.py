@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from streamchi2.bases import LandmarkRows
+from streamchi2.checks import as_label
 from streamchi2.state import Archive, Json, JsonList, Maybe, Param, SharedRows
-from streamchi2.validation import as_label
 
 _PARAM = Param()
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from streamchi2.checks import Floats, as_features, as_positive_int
 from streamchi2.estimators.base import StreamEstimator
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_FEATURES, STREAMING_PCA
 from streamchi2.model import noise_variance
 from streamchi2.reading import Reading
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.components import Eigenpairs, leading_eigenpairs
 from streamchi2.statistics.moments import Moments
-from streamchi2.validation import Floats, as_features, as_positive_int
+from streamchi2.threads import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import FIRST_ROWS
+from streamchi2.checks import Rows
 from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
 from streamchi2.feature_map.feature_map import FeatureMap, MapBlock, read
 from streamchi2.feature_map.normalization import l1_normalized
@@ -35,7 +36,6 @@ from streamchi2.state import (
 )
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.statistics.reservoir import Reservoir
-from streamchi2.validation import Rows
 
 SAMPLE_ROWS = 128  # on which the kernel's error is measured
 MERGE_TOLERANCE = 0.1  # relative distance of coordinates above which shards do not merge

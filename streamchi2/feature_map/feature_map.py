@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, BoundBasis, HashBuckets
+from streamchi2.checks import Floats, Rows
 from streamchi2.feature_map.normalization import NORMALIZATIONS, l1_normalized
-from streamchi2.runtime.threads import for_each_block, one_blas_thread
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.state import (
     Columns,
@@ -25,7 +25,7 @@ from streamchi2.state import (
     TupleOf,
     require,
 )
-from streamchi2.validation import Floats, Rows
+from streamchi2.threads import for_each_block, one_blas_thread
 
 ColumnNumbers: TypeAlias = tuple[int, ...] | range  # ranges are of step one
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from streamchi2.validation import Floats, Rows
+from streamchi2.checks import Floats, Rows
 
 NORMALIZATIONS = (None, "l1")
 

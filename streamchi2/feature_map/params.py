@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import BASES, Basis, HashBuckets, LandmarkRows
-from streamchi2.errors import StateMismatchError
-from streamchi2.feature_map.normalization import NORMALIZATIONS
-from streamchi2.hashing import mixed_bits
-from streamchi2.series import SERIES, Series
-from streamchi2.state import Columns, Int, Kind, Maybe, Object, Param, SavedValue, TupleOf, require
-from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import (
+from streamchi2.checks import (
     Floats,
     Rows,
     as_choice,
@@ -25,6 +19,12 @@ from streamchi2.validation import (
     as_positive_int,
     place_of,
 )
+from streamchi2.errors import StateMismatchError
+from streamchi2.feature_map.normalization import NORMALIZATIONS
+from streamchi2.hashing import mixed_bits
+from streamchi2.series import SERIES, Series
+from streamchi2.state import Columns, Int, Kind, Maybe, Object, Param, SavedValue, TupleOf, require
+from streamchi2.statistics.log_histogram import LogHistogram
 
 # Features that are not of length one grow as square roots of values. Sums of a million of them must
 # fit into float32; in float64 their squares are summed, and weighted.

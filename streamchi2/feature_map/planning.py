@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.bases import BasisPlan, OrthogonalBasis
+from streamchi2.checks import Rows
 from streamchi2.feature_map.feature_map import MapBlock
 from streamchi2.feature_map.params import BlockParams
 from streamchi2.feature_map.sampled_error import SampledError
@@ -16,7 +17,6 @@ from streamchi2.series.predicted_error import shrinkage
 from streamchi2.series.series import USUAL_TERMS
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import Rows
 
 _DISTANCE_ROWS = 256  # enough for the mean distance, whose cost grows with their square
 _FAR_APART = 10.0  # times the median distance: beyond, a row is wild

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Rows
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.series.transport import RotatedSeries
-from streamchi2.validation import Rows
 
 MOST_ROWS = 64  # 2016 pairs; the exact kernel costs d for each
 

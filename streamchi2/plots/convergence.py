@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import as_positive_int
 from streamchi2.plots import canvas
 from streamchi2.series import (
     ChebyshevSeries,
@@ -20,7 +21,6 @@ from streamchi2.series import (
 from streamchi2.series.predicted_error import bins_and_shares, predicted_error
 from streamchi2.series.series import Series, harmonic_mean
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

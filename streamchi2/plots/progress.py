@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
+from streamchi2.checks import as_positive_int
 from streamchi2.plots import canvas
-from streamchi2.validation import as_positive_int
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

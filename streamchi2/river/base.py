@@ -13,6 +13,7 @@ from river import base
 from scipy.fft import next_fast_len
 
 from streamchi2.bases import BASES, LandmarkRows
+from streamchi2.checks import as_choice, as_positive_int, as_seed
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.facts import FittedFacts, facts_as_html
 from streamchi2.estimators.map_params import (
@@ -28,7 +29,6 @@ from streamchi2.reading import Reading
 from streamchi2.river.dict_rows import DictReader
 from streamchi2.river.key_columns import KeyColumns
 from streamchi2.river.row_features import RowFeatures
-from streamchi2.runtime.interrupts import deferred_interrupts
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.state import (
     Int,
@@ -42,7 +42,7 @@ from streamchi2.state import (
 from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, RowBuffer, as_matrix
 from streamchi2.statistics.targets import ClassTargets, NumericTargets
 from streamchi2.stream import Stream
-from streamchi2.validation import as_choice, as_positive_int, as_seed
+from streamchi2.threads import deferred_interrupts
 
 _FEWEST_BUCKETS = 1024
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame, to_native_series
 
+from streamchi2.checks import Floats, as_label
 from streamchi2.estimators.class_targets import class_targets
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
@@ -21,7 +22,6 @@ from streamchi2.state import require
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
-from streamchi2.validation import Floats, as_label
 
 
 @documented(LEARNER, ATTRIBUTES, ARGUMENTS)

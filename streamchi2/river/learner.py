@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series
 from scipy import sparse
 
+from streamchi2.checks import Floats, as_choice, as_weights
 from streamchi2.errors import NoTargetError
 from streamchi2.estimators.map_params import (
     n_pca_of_each,
@@ -22,8 +23,6 @@ from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.dict_rows import frame_rows
 from streamchi2.river.model_readings import ModelReadings
 from streamchi2.river.row_features import features_of
-from streamchi2.runtime.interrupts import deferred_interrupts
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.solvers.components import check_n_pca
 from streamchi2.solvers.problem import PenaltyParams
@@ -37,7 +36,7 @@ from streamchi2.state import (
 from streamchi2.statistics.row_buffer import Block, Row, RowBuffer
 from streamchi2.statistics.targets import has_target
 from streamchi2.stream import Stream
-from streamchi2.validation import Floats, as_choice, as_weights
+from streamchi2.threads import deferred_interrupts, one_blas_thread
 
 _CALIBRATION_ROWS = 128  # one number is fitted to them, again and again
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from streamchi2.checks.params import shown
 from streamchi2.river.learner import NamedStreamModel
-from streamchi2.validation.params import shown
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 

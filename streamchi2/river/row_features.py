@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streamchi2.checks import Floats
 from streamchi2.feature_map import FeatureMap
 from streamchi2.feature_map.feature_map import RowBlock
 from streamchi2.statistics.row_buffer import Row, as_matrix
-from streamchi2.validation import Floats
 
 
 class _Known(NamedTuple):

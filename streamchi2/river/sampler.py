@@ -10,6 +10,7 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
+from streamchi2.checks import Floats
 from streamchi2.estimators.documented import documented
 from streamchi2.estimators.parameter_docs import ATTRIBUTES
 from streamchi2.feature_map import FeatureMap
@@ -19,7 +20,6 @@ from streamchi2.river.parameter_docs import ARGUMENTS, SAMPLER
 from streamchi2.river.row_features import features_of
 from streamchi2.runtime.warnings import deferred_warnings
 from streamchi2.statistics.row_buffer import Row
-from streamchi2.validation import Floats
 
 
 @documented(SAMPLER, ATTRIBUTES, ARGUMENTS)

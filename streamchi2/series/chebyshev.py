@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from streamchi2.checks import Floats, as_positive_float, as_positive_int
 from streamchi2.series.series import Series, checked_range, room_for
 from streamchi2.state import Float, Int, Kind
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import Floats, as_positive_float, as_positive_int
 
 _GRID_POINTS = 4096
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
+from streamchi2.checks import Floats
 from streamchi2.series.series import Series, checked_range, room_for
 from streamchi2.state import Float, Kind, TupleOf
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import Floats
 
 _GRID_POINTS_PER_NODE = 64
 _FEW_VALUES = 512  # up to which calls cost more than what they do: all terms at a time

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ellipj, ellipkm1
 
-from streamchi2.runtime.threads import one_blas_thread
+from streamchi2.checks import as_positive_float, as_positive_int
 from streamchi2.series.direct import DirectSeries
 from streamchi2.series.predicted_error import bins_and_shares, shrinkage
 from streamchi2.series.series import checked_range, harmonic_mean
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import as_positive_float, as_positive_int
+from streamchi2.threads import one_blas_thread
 
 MAX_TERMS = 16  # beyond, float32 coordinates carry no further information
 

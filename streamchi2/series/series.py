@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from streamchi2.checks import Floats, Rows, as_positive_float, as_positive_int, as_rows
 from streamchi2.state import SavedValue
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import Floats, Rows, as_positive_float, as_positive_int, as_rows
 
 USUAL_TERMS = 5  # of the series that cannot tell how many they need
 

@@ -14,13 +14,13 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats
 from streamchi2.errors import StateMismatchError
 from streamchi2.series.predicted_error import bins_and_shares
 from streamchi2.series.registry import SERIES
 from streamchi2.series.series import Series
 from streamchi2.state import Float, Kind, Maybe, Object, TupleOf, require
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.validation import Floats
 
 Rotation: TypeAlias = tuple[tuple[float, ...], ...]
 

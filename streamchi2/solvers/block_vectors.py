@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from streamchi2.checks import Floats
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
 
 
 def consecutive(sizes: tuple[int, ...]) -> tuple[slice, ...]:

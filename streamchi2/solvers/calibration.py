@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize, root
 from scipy.special import softmax
 
+from streamchi2.checks import Floats
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
 from streamchi2.state import Array, Float, Kind, Object, SavedValue, TupleOf, require
 from streamchi2.statistics.moments import effective_count
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
 
 _INVERSE_TEMPERATURE = 0.1, 1000.0  # of scores between zero and one
 _LARGEST_SHARE = 0.9  # of labels that say nothing

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from streamchi2.runtime.threads import one_blas_thread
-from streamchi2.validation import as_positive_int
+from streamchi2.checks import as_positive_int
+from streamchi2.threads import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)

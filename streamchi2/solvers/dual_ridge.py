@@ -13,10 +13,10 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 
+from streamchi2.checks import Floats
 from streamchi2.solvers.gram_spectrum import GramSpectrum
 from streamchi2.solvers.leave_one_out import DualSolution, GrowingRidge, room_for_rows
 from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.validation import Floats
 
 _CHUNK_ROWS = 64  # lines of the Gram matrix that are worked out together
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.penalty import least, left_out_parts, log_error, penalties
 from streamchi2.statistics.moments import effective_count
+from streamchi2.threads import one_blas_thread
 
 _LEAST_REST = 1e-12  # rounding of one minus a share: a row without any other cannot be left out
 

@@ -35,12 +35,12 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
+from streamchi2.checks import Floats
 from streamchi2.solvers import left_out_error
 from streamchi2.solvers.left_out_error import SampledRows
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
 
 Groups = tuple[slice, ...]
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve, solve_triangular
 from sklearn.linear_model import enet_path
 
+from streamchi2.checks import Floats
 from streamchi2.solvers.left_out_error import SampledRows, constant_outputs, squared_lengths
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
 
 _GAPS = (1e-4, 1e-6, 1e-8, 1e-10)  # duality gaps, in units of |y|^2, after which signs are tried
 _ROUGH = 1e-3  # a gap at which left-out errors of a tenth of the variance have three digits

@@ -14,8 +14,8 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from streamchi2.checks import Floats
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a mean
 _LEAST_REST = 1e-12  # of one less a leverage; a larger one would make the least penalty win

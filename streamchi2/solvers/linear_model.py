@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats
 from streamchi2.state import Array, Float, Kind, SavedValue, require
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats
 
 
 @dataclass(frozen=True, eq=False)

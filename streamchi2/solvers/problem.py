@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import as_choice, as_number_or_choice, as_positive_float
 from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.group_gcv import chosen_by_gcv
 from streamchi2.solvers.group_lasso import definite, group_scales, scaled
@@ -14,7 +15,6 @@ from streamchi2.solvers.least_squares import PENALTIES, least_squares
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import as_choice, as_number_or_choice, as_positive_float
 
 
 @dataclass(frozen=True)

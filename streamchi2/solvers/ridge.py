@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal, solveh_banded
 from scipy.linalg.lapack import dormqr, dsytrd, dsytrd_lwork
 
-from streamchi2.runtime.threads import one_blas_thread
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.penalty import Path, penalties
 from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.threads import one_blas_thread
 
 
 def ridge(moments: RegressionMoments, alpha: float) -> LinearModel:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from streamchi2.checks import Table
 from streamchi2.errors import StateMismatchError
 from streamchi2.provenance import (
     DIGEST_SIZE,
@@ -26,7 +27,6 @@ from streamchi2.provenance import (
     shown_name,
 )
 from streamchi2.sources.batches import Batch
-from streamchi2.validation import Table
 
 try:
     import pyarrow as pa

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Float, Int, Kind, Maybe, Param, Saved, require
 from streamchi2.statistics.count_window import added, trimmed, widened
 from streamchi2.statistics.fading import epoch, flushed, growth
 from streamchi2.statistics.log_bins import bin_keys
-from streamchi2.validation import Floats, Rows
 
 _OCTAVES = 2047  # exponents of a float64, subnormal ones included
 _BLOCK_VALUES = 1 << 16  # temporaries of 512 KiB stay in cache

@@ -8,11 +8,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Kind, Object, Saved, TupleOf, require
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments, pooled
-from streamchi2.validation import Floats
 
 
 class BlockMoments(Saved):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.validation import Floats
+from streamchi2.checks import Floats
 
 _FLOAT32_WEIGHTS = 1e-20, 1e20
 _FLOAT32_VALUES = 1e28  # twice this times the root of the largest weight is still a float32

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Floats, positions_of_labels, union_of_labels
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Kind, Labels, Object, Saved, require, same_state
 from streamchi2.statistics.centred_block import CentredBlock, centred_block, unit_weights
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments
 from streamchi2.statistics.target_moments import RegressionMoments
-from streamchi2.validation import Floats, positions_of_labels, union_of_labels
 
 _BLOCK_ROWS = 2048  # as in the moments of the features
 _ROUNDING = 1e-6  # of sums that were taken in another order

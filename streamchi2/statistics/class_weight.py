@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.validation import as_label, as_number_or_choice
+from streamchi2.checks import as_label, as_number_or_choice
 
 # None, "balanced", or pairs of label and weight: a value that can be compared and hashed.
 ClassWeight = str | tuple[tuple[Any, float], ...] | None

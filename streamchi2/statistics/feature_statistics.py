@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import (
     Array,
@@ -32,7 +33,6 @@ from streamchi2.statistics.reservoir import Reservoir
 from streamchi2.statistics.separate_moments import SeparateMoments
 from streamchi2.statistics.target_moments import TargetMoments
 from streamchi2.statistics.targets import NumericTargets, has_target
-from streamchi2.validation import Floats, Rows
 
 LabelledMoments: TypeAlias = ClassMoments | SeparateMoments | TargetMoments
 _Labelled: TypeAlias = LabelledMoments | None

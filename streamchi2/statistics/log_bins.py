@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.validation import Floats
+from streamchi2.checks import Floats
 
 MAX_BINS_PER_OCTAVE = 4096  # 2046 octaves of 4096 bins are 64 MiB, the most a window can take
 _MANTISSA_BITS = 52

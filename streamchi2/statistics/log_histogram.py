@@ -11,19 +11,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from streamchi2.checks import (
+    Rows,
+    as_half_life,
+    as_positive_int,
+    as_values,
+    as_weights,
+)
 from streamchi2.statistics.bin_counts import BinCounts
 from streamchi2.statistics.log_bins import (
     MAX_BINS_PER_OCTAVE,
     bin_centres,
     bin_edges,
     merge_neighbours,
-)
-from streamchi2.validation import (
-    Rows,
-    as_half_life,
-    as_positive_int,
-    as_values,
-    as_weights,
 )
 
 _MIN_HALF_LIFE = 1e-3

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, ssyrk
 
+from streamchi2.checks import Floats, as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Float, Int, Kind, Saved, UpperTriangle, require, same_state
 from streamchi2.statistics.centred_block import (
@@ -22,7 +23,6 @@ from streamchi2.statistics.centred_block import (
     pooled_mean,
     unit_weights,
 )
-from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
 _PANEL_COLUMNS = 2048  # products of a panel take 8 KiB a feature, not another D x D matrix

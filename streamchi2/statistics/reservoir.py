@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import gumbel_noise, mixed_bits
 from streamchi2.state import Array, Float, Int, Kind, Maybe, SampledTargets, Saved, require
 from streamchi2.state import Rows as StoredRows
-from streamchi2.validation import Rows
 
 
 class Reservoir(Saved):

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from streamchi2.checks import Rows, as_positive_int
 from streamchi2.state import Array, Int, Kind, Maybe, Object, Saved, SavedValue, Targets, require
 from streamchi2.state import Rows as StoredRows
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.targets import NumericTargets, with_labels
-from streamchi2.validation import Rows, as_positive_int
 
 NAMED_WIDTH = 2**62  # of the matrix in which every possible key of a dict has a column
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats, positions_of_labels, union_of_labels
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Int, Kind, Labels, Object, Saved, TupleOf, require, same_state
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments, effective_count
-from streamchi2.validation import Floats, positions_of_labels, union_of_labels
 
 
 class SeparateMoments(Saved):

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.checks import Floats, as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.state import Array, Int, Kind, Object, Saved, require, same_state
 from streamchi2.statistics.centred_block import (
@@ -23,7 +24,6 @@ from streamchi2.statistics.centred_block import (
 from streamchi2.statistics.change import Change
 from streamchi2.statistics.moments import Moments, is_moderate, safe_to_multiply
 from streamchi2.statistics.targets import NumericTargets
-from streamchi2.validation import Floats, as_positive_int
 
 _BLOCK_ROWS = 2048  # as in the moments of the features
 

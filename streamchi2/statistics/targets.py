@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from streamchi2.errors import StateMismatchError
-from streamchi2.state import Bool, Int, JsonList, Kind, Labels, Maybe, SavedValue, require
-from streamchi2.validation import (
+from streamchi2.checks import (
     as_declared_classes,
     refuse_other_kind,
     refuse_unknown,
     union_of_labels,
 )
+from streamchi2.errors import StateMismatchError
+from streamchi2.state import Bool, Int, JsonList, Kind, Labels, Maybe, SavedValue, require
 
 
 def _no_labels() -> NDArray[Any]:

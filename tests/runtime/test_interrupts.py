@@ -13,7 +13,6 @@ from streamchi2.bases import OrthogonalBasis
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.feature_map import adaptive
 from streamchi2.persistence import dumped, loaded
-from streamchi2.runtime.interrupts import checkpoint, deferred_interrupts
 from streamchi2.statistics import (
     bin_counts,
     class_moments,
@@ -22,6 +21,7 @@ from streamchi2.statistics import (
     target_moments,
 )
 from streamchi2.statistics.reservoir import Reservoir
+from streamchi2.threads import checkpoint, deferred_interrupts
 
 N_ROWS = 2500
 ROWS = np.random.default_rng(0).dirichlet(np.ones(5), size=N_ROWS)

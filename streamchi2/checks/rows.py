@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from streamchi2.validation.table import Table
+from streamchi2.checks.table import Table
 
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array

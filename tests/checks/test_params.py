@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, LogHistogram, StreamingRidge, river
+from streamchi2.checks import as_number_or_choice, as_positive_float, as_positive_int, as_seed
 from streamchi2.hashing import mixed_bits
-from streamchi2.validation import as_number_or_choice, as_positive_float, as_positive_int, as_seed
 
 
 @pytest.mark.parametrize("seed", [np.int64(3), np.uint8(3), np.int32(3), 3])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamchi2.validation import (
+from streamchi2.checks import (
     as_declared_classes,
     as_label,
     as_labels,

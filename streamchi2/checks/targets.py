@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from streamchi2.validation.params import shown
-from streamchi2.validation.rows import refuse_masked
+from streamchi2.checks.params import shown
+from streamchi2.checks.rows import refuse_masked
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)

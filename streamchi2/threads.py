@@ -1,4 +1,4 @@
-"""Worker threads for blocks of rows, and one BLAS thread where several would only wait.
+"""Worker threads for blocks of rows, one BLAS thread where several would only wait, and Ctrl-C.
 
 numpy's ufuncs and scipy's transforms release the interpreter lock, so threads are enough. Blocks
 never depend on the number of workers, and each writes its own part of the result: 1, 2 or 7
@@ -7,21 +7,27 @@ workers give the same bits.
 The number of BLAS threads belongs to the process. LAPACK's reductions call BLAS thousands of times
 for microseconds each: with two threads on a busy machine they were seen to take a hundred times as
 long as with one. And blocks of rows are shared out among threads of our own.
+
+Ctrl-C comes between two blocks of a stream, never inside one: statistics that are left in the
+middle of a block are worth nothing, and the handler of Ctrl-C raises wherever the program is.
+Inside :class:`deferred_interrupts` it is noted, and delivered at the next :func:`checkpoint` or at
+the end to the handler that was there before.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
+from numbers import Integral
+from types import FrameType
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
-
-from streamchi2.validation import as_positive_int
 
 BLOCK_ROWS = 128  # large enough to hide the interpreter, small enough to stay in the cache
 
@@ -160,11 +166,13 @@ def n_workers(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError(
-            "n_jobs must be None, a positive number or a negative one (-1: all cores), got 0"
+    is_integer = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if not is_integer or n_jobs == 0:
+        raise (ValueError if is_integer else TypeError)(
+            "n_jobs must be None, a positive number or a negative one (-1: all cores), got "
+            f"{n_jobs!r}"
         )
-    wanted = as_positive_int(n_jobs, name="n_jobs", minimum=-(2**31))
+    wanted = int(n_jobs)
     return wanted if wanted > 0 else max(1, _n_cores() + 1 + wanted)
 
 
@@ -184,3 +192,72 @@ if hasattr(os, "register_at_fork"):
     # A forked child inherits the pool but none of its threads.
     os.register_at_fork(after_in_child=_pool.cache_clear)
     os.register_at_fork(after_in_child=one_blas_thread.start_afresh)
+
+
+class _Note:
+    """Handler that keeps Ctrl-C for the handler that was there before."""
+
+    __slots__ = ("frames", "handler")
+
+    def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
+        self.handler = handler
+        self.frames: list[FrameType | None] = []
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.frames[:] = [frame]  # a second one before the first is delivered says no more
+
+    def deliver(self) -> None:
+        if self.frames:
+            self.handler(signal.SIGINT, self.frames.pop())
+
+
+class deferred_interrupts:  # noqa: N801  # read as a statement: with deferred_interrupts():
+    """Context in which Ctrl-C waits for a checkpoint or the end.
+
+    Handlers written in Python run in the main thread only, so in others this does nothing; nor does
+    it where Ctrl-C is ignored or left to the system. Other signals, and exceptions that one thread
+    sends to another, are not held back.
+
+    Examples
+    --------
+    >>> steps = []
+    >>> try:
+    ...     with deferred_interrupts():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         steps.append("the block is finished")
+    ...         checkpoint()
+    ...         steps.append("the next block")
+    ... except KeyboardInterrupt:
+    ...     steps.append("stopped")
+    >>> steps
+    ['the block is finished', 'stopped']
+    """
+
+    __slots__ = ("_note",)
+
+    def __enter__(self) -> None:
+        self._note: _Note | None = None
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and not isinstance(handler, _Note) and _in_main_thread():
+            self._note = _Note(handler)
+            # Last: Ctrl-C that comes before this raises here, and nothing is to be undone.
+            signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *_: object) -> None:
+        note = self._note
+        if note is None:  # not the outermost
+            return
+        if isinstance(signal.getsignal(signal.SIGINT), _Note):  # not if the caller set another
+            signal.signal(signal.SIGINT, note.handler)
+        note.deliver()
+
+
+def checkpoint() -> None:
+    """Deliver Ctrl-C where it has been waiting; a place where the state is whole."""
+    note = signal.getsignal(signal.SIGINT)
+    if isinstance(note, _Note) and _in_main_thread():
+        note.deliver()
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -7,7 +7,7 @@ state has changed.
 # Solvers warn as scikit-learn's do, but know no scikit-learn.
 from sklearn.exceptions import ConvergenceWarning
 
-from streamchi2.validation.params import (
+from streamchi2.checks.params import (
     as_choice,
     as_half_life,
     as_number_or_choice,
@@ -15,7 +15,7 @@ from streamchi2.validation.params import (
     as_positive_int,
     as_seed,
 )
-from streamchi2.validation.rows import (
+from streamchi2.checks.rows import (
     Floats,
     Rows,
     as_estimator_features,
@@ -29,10 +29,10 @@ from streamchi2.validation.rows import (
     place_of,
     refuse_masked,
 )
-from streamchi2.validation.table import (
+from streamchi2.checks.table import (
     Table,
 )
-from streamchi2.validation.targets import (
+from streamchi2.checks.targets import (
     as_declared_classes,
     as_indicators,
     as_label,

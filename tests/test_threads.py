@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from streamchi2.runtime import threads as row_blocks
-from streamchi2.runtime.threads import (
+from streamchi2 import threads as row_blocks
+from streamchi2.threads import (
     BLOCK_ROWS,
     OneBlasThread,
     for_each_block,

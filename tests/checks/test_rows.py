@@ -9,8 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from streamchi2 import LogHistogram
-from streamchi2.statistics.target_moments import TargetMoments
-from streamchi2.validation import (
+from streamchi2.checks import (
     as_estimator_features,
     as_estimator_rows,
     as_features,
@@ -19,6 +18,7 @@ from streamchi2.validation import (
     as_values,
     as_weights,
 )
+from streamchi2.statistics.target_moments import TargetMoments
 
 ROWS = np.random.default_rng(0).gamma(0.3, size=(301, 37))
 LAYOUTS = {
