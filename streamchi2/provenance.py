@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
-from streamchi2.state import Archive, JsonList, require
 
 DIGEST_SIZE = 16  # bytes: two of 2**64 contents are as likely to agree as not
 
@@ -20,9 +19,9 @@ _MAX_NAME = 500
 _MAX_SHOWN = 64  # characters of a file's name, its end: thousands of files are common
 
 
-@saved("provenance.learnt")
+@saved("provenance.entry")
 @dataclass(frozen=True)
-class Learnt:
+class LearntRows:
     """What was learnt of one source: its first rows, and a digest of them if there is one.
 
     Parameters
@@ -37,19 +36,18 @@ class Learnt:
     digest: bytes | None = None
 
     def check_state(self) -> None:
-        """Raise ValueError unless there are rows, and any digest has its size."""
-        require(self.n_rows >= 1, f"n_rows must be at least 1, got {self.n_rows}")
-        size = DIGEST_SIZE if self.digest is None else len(self.digest)
-        require(size == DIGEST_SIZE, f"digest must have {DIGEST_SIZE} bytes, got {size}")
+        """Raise ValueError unless there are rows."""
+        if self.n_rows < 1:
+            raise ValueError(f"n_rows must be at least 1, got {self.n_rows}")
 
 
-Provenance: TypeAlias = dict[str, Learnt]
+Provenance: TypeAlias = dict[str, LearntRows]
 
 
 def n_learnt(provenance: Provenance, source: str | None) -> int:
     """Return how many rows of a source have been learnt; none of one without a name.
 
-    >>> n_learnt({"day.csv": Learnt(500)}, "day.csv"), n_learnt({}, "day.csv")
+    >>> n_learnt({"day.csv": LearntRows(500)}, "day.csv"), n_learnt({}, "day.csv")
     (500, 0)
     """
     return provenance[source].n_rows if source in provenance else 0
@@ -64,7 +62,7 @@ def with_rows(
 
     >>> morning = with_rows({}, "day.csv", 0, 500)
     >>> with_rows(morning, "day.csv", 500, 900)
-    {'day.csv': Learnt(n_rows=900, digest=None)}
+    {'day.csv': LearntRows(n_rows=900, digest=None)}
     >>> with_rows(morning, "day.csv", 400, 900)
     Traceback (most recent call last):
         ...
@@ -84,7 +82,7 @@ def with_rows(
             f"a source must be learnt from its first row on without gaps: got rows {start} to "
             f"{stop} of {source!r} after {n_rows} rows"
         )
-    return {**provenance, source: Learnt(stop, digest)}
+    return {**provenance, source: LearntRows(stop, digest)}
 
 
 def merged_provenance(mine: Provenance, theirs: Provenance) -> Provenance:
@@ -95,7 +93,7 @@ def merged_provenance(mine: Provenance, theirs: Provenance) -> Provenance:
 
     Law: commutative and associative where it is defined.
 
-    >>> merged_provenance({"monday.csv": Learnt(9)}, {"monday.csv": Learnt(5)})
+    >>> merged_provenance({"monday.csv": LearntRows(9)}, {"monday.csv": LearntRows(5)})
     Traceback (most recent call last):
         ...
     streamchi2.errors.StateMismatchError: every row must be learnt once: both sides have learnt \
@@ -152,48 +150,6 @@ def shown_name(source: str) -> str:
     return source.rpartition("#")[0] or source
 
 
-def _content(name: str, entry: Learnt) -> tuple[str, bytes | None]:
+def _content(name: str, entry: LearntRows) -> tuple[str, bytes | None]:
     """Return what two entries of one file have in common, wherever it was read."""
     return (name if entry.digest is None else shown_name(name), entry.digest)
-
-
-@dataclass(frozen=True)
-class ProvenanceKind:
-    """How a provenance is saved: names in order, each with its rows and digest, as one list.
-
-    >>> archive = Archive()
-    >>> saved = ProvenanceKind().dump({"b.csv": Learnt(5), "a.csv": Learnt(2, bytes(16))}, archive)
-    >>> bytes(archive.arrays[saved])
-    b'["a.csv",2,"00000000000000000000000000000000","b.csv",5,""]'
-    """
-
-    def dump(self, value: Provenance, archive: Archive) -> Any:
-        """Return the number of an array of bytes."""
-        return JsonList().dump(_as_list(value), archive)
-
-    def load(self, saved: Any, archive: Archive) -> Provenance:
-        """Return the provenance, or refuse what this library would not have written."""
-        parts = JsonList().load(saved, archive)
-        try:
-            provenance = _from_list(parts)
-            require(_as_list(provenance) == parts, "must name its sources in order, each once")
-        except (ValueError, TypeError) as error:
-            archive.refuse(f"is no valid Provenance: {error}")
-        return provenance
-
-
-def _as_list(provenance: Provenance) -> list[str | int]:
-    parts = list[str | int]()
-    for name, entry in sorted(provenance.items()):
-        parts += [name, entry.n_rows, (entry.digest or b"").hex()]
-    return parts
-
-
-def _from_list(parts: list[Any]) -> Provenance:
-    provenance = Provenance()
-    for name, n_rows, digest in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        require(type(n_rows) is int, f"{name!r} must have a number of rows, got {n_rows!r}")
-        entry = Learnt(n_rows, bytes.fromhex(digest) or None)
-        entry.check_state()
-        provenance[as_source_name(name)] = entry
-    return provenance

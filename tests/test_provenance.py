@@ -9,19 +9,17 @@ from hypothesis import strategies as st
 from saved_examples import ESTIMATORS, ROWS, learn
 
 from streamchi2 import ExpChi2Classifier
-from streamchi2.errors import FormatError, StateMismatchError
-from streamchi2.persistence import dumped, loaded
+from streamchi2.errors import StateMismatchError
+from streamchi2.files import dumped, loaded
 from streamchi2.provenance import (
-    Learnt,
-    ProvenanceKind,
+    LearntRows,
     file_source_name,
     merged_provenance,
     with_rows,
 )
-from streamchi2.state import Archive, JsonList
 
 digests = st.none() | st.binary(min_size=16, max_size=16)
-entries = st.builds(Learnt, st.integers(1, 2**62), digests)
+entries = st.builds(LearntRows, st.integers(1, 2**62), digests)
 provenances = st.dictionaries(st.text(min_size=1, max_size=9), entries, max_size=5)
 
 
@@ -55,11 +53,11 @@ def test_merging_is_a_union_in_any_order_of_sources_that_one_side_alone_has_lear
 
 def test_the_same_file_read_in_two_places_is_refused_by_its_digest():
     names = [file_source_name(f"/{folder}/rows.csv") for folder in ("here", "there")]
-    here, there = ({name: Learnt(9, b"x" * 16)} for name in names)
+    here, there = ({name: LearntRows(9, b"x" * 16)} for name in names)
     for sides in ((here, there), (there, here)):
         with pytest.raises(StateMismatchError, match="holds the 9 rows of 'rows"):
             merged_provenance(*sides)
-    assert len(merged_provenance(here, {names[1]: Learnt(9, b"y" * 16)})) == 2
+    assert len(merged_provenance(here, {names[1]: LearntRows(9, b"y" * 16)})) == 2
 
 
 @pytest.mark.parametrize("name", ["sampler", "classifier", "ridge"])
@@ -69,50 +67,20 @@ def test_estimators_that_have_learnt_the_same_source_refuse_to_merge_and_keep_no
     shards = [base.new_shard() if hasattr(base, "new_shard") else make() for _ in range(2)]
     for shard, start in zip(shards, (100, 150), strict=True):
         learn(shard, targets, start, start + 80)
-        shard._stream.provenance = {"rows": Learnt(start)}
+        shard._stream.provenance = {"rows": LearntRows(start)}
     before = dumped(shards[0])
     with pytest.raises(StateMismatchError, match="first 100 rows of 'rows'"):
         shards[0].merge(shards[1])
     assert dumped(shards[0]) == before
-    shards[1]._stream.provenance = {"others": Learnt(80)}
+    shards[1]._stream.provenance = {"others": LearntRows(80)}
     assert shards[0].merge(shards[1]).provenance_ == {"others": 80, "rows": 100}
 
 
 def test_a_provenance_is_saved_pickled_and_forgotten_with_its_stream():
     model = ExpChi2Classifier(8, random_state=0).fit(ROWS[:90], np.arange(90) % 2)
     plain = dumped(model)
-    model._stream.provenance = {"b": Learnt(5), "a": Learnt(3, bytes(range(16)))}
+    model._stream.provenance = {"b": LearntRows(5), "a": LearntRows(3, bytes(range(16)))}
     for twin in (loaded(dumped(model)), pickle.loads(pickle.dumps(model))):
         assert twin._stream.provenance == model._stream.provenance
     assert model.new_shard().provenance_ == {}
     assert dumped(model.fit(ROWS[:90], np.arange(90) % 2)) == plain
-
-
-@given(provenances)
-def test_what_was_saved_is_loaded_whatever_the_order(provenance):
-    archives = Archive(), Archive()
-    saved = ProvenanceKind().dump(provenance, archives[0])
-    ProvenanceKind().dump(dict(reversed(provenance.items())), archives[1])
-    np.testing.assert_array_equal(archives[0].arrays[0], archives[1].arrays[0])
-    assert ProvenanceKind().load(saved, archives[0]) == provenance
-
-
-STRANGE = {
-    "no digest": ["a", 1],
-    "no rows": ["a", 0, ""],
-    "rows that are no number": ["a", True, ""],
-    "no name": ["", 1, ""],
-    "a name that is a number": [1, 1, ""],
-    "a digest that is short": ["a", 1, "00"],
-    "a digest that is none": ["a", 1, "x" * 32],
-    "another order": ["b", 1, "", "a", 1, ""],
-    "a source twice": ["a", 1, "", "a", 1, ""],
-}
-
-
-@pytest.mark.parametrize("case", STRANGE)
-def test_what_was_never_saved_is_refused(case):
-    archive = Archive()
-    saved = JsonList().dump(STRANGE[case], archive)
-    with pytest.raises(FormatError, match="is no valid Provenance"):
-        ProvenanceKind().load(saved, archive)

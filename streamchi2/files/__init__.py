@@ -118,13 +118,10 @@ def _written(estimator: Any) -> tuple[Json, list[memoryview]]:
 def _refuse_pipeline(estimator: Any) -> None:
     """Say what to do with a pipeline, scikit-learn's or river's, whose steps may be foreign."""
     steps = getattr(estimator, "steps", None)
-    if name_of(type(estimator)) is not None or not isinstance(steps, list | dict):
-        return
-    ours = {name: name_of(type(step)) is not None for name, step in dict(steps).items()}
-    saves = ", ".join(f"save(pipeline[{name!r}], path)" for name in ours if ours[name])
-    others = [name for name in ours if not ours[name]]
-    raise TypeError(
-        f"a {type(estimator).__name__} cannot be saved as a whole, since files hold estimators of "
-        f"this library only: {saves or 'it has none'}; keep {others or 'its order'} with joblib or "
-        "pickle, and make the pipeline again from what load returns"
-    )
+    if name_of(type(estimator)) is None and isinstance(steps, list | dict):
+        ours = [name for name, step in dict(steps).items() if name_of(type(step)) is not None]
+        raise TypeError(
+            f"a {type(estimator).__name__} cannot be saved as a whole, since files hold estimators "
+            f"of this library only; save its steps {ours} one by one, the others with joblib or "
+            "pickle, and make the pipeline again from what load returns"
+        )

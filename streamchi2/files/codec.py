@@ -148,9 +148,6 @@ class _Encoder(_Way):
             return {"same": self.things[id(thing)][0]}
         self.things[id(thing)] = (len(self.things), thing)
         hints, state = saved_fields(cls), _state(thing)
-        if hints.keys() != state.keys():
-            strange = ", ".join(sorted(hints.keys() ^ state.keys()))
-            self.refuse(f"has state that {cls.__name__} does not declare: {strange}", TypeError)
         parts = self.each(self.field, ((name, state[name], hints[name]) for name in hints))
         self.check_state(thing)
         return {"class": name, **dict(zip(hints, parts, strict=True))}
@@ -311,14 +308,9 @@ def saved_fields(cls: Any) -> Mapping[str, Any]:
 
 
 def _state(thing: Any) -> dict[str, Any]:
-    """Return the fields of an object, and attributes from elsewhere, which would be lost."""
-    cls: Any = type(thing)
-    if hasattr(cls, "_saved_state"):
+    if hasattr(type(thing), "_saved_state"):
         return dict(thing._saved_state())
-    caches = {field.name for field in fields(cls) if not field.init}
-    # Methods that cache their value leave it under their own name.
-    others = {name for name in getattr(thing, "__dict__", ()) if not hasattr(cls, name)} - caches
-    return {name: getattr(thing, name) for name in (*saved_fields(cls), *others)}
+    return {name: getattr(thing, name) for name in saved_fields(type(thing))}
 
 
 def _triangle(side: str, width: int) -> NDArray[np.bool_]:
@@ -346,16 +338,10 @@ def _shown(value: Any) -> str:
 
 def _way_out(value: Any) -> str:
     """Return why a value cannot be saved, and what can be done about it."""
-    reason = "pickle may do"
-    if isinstance(value, np.random.Generator | np.random.RandomState):
-        reason = "set_params(random_state=None) keeps the seed that was drawn from it"
-    elif callable(value):
-        reason = (
-            "pickle may do, and on matrices set_params(descriptors=model.descriptor_columns_) "
-            "keeps the columns it chose"
-        )
     kind = type(value)
     return (
-        f"cannot be saved, got a {kind.__name__} of {kind.__module__}; files hold estimators of "
-        f"streamchi2 with numbers, text, lists, dicts and arrays as parameters: {reason}"
+        f"cannot be saved, got a {kind.__name__} of {kind.__module__}: files hold estimators of "
+        "streamchi2 with numbers, text, lists, dicts and arrays as parameters. Of a random "
+        "generator set_params(random_state=None) keeps the seed that was drawn; of a callable "
+        "set_params(descriptors=model.descriptor_columns_) keeps the columns; else pickle may do"
     )

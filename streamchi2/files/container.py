@@ -31,7 +31,6 @@ MAGIC = b"\x89SChi2\r\n"
 
 _PRELUDE = struct.Struct("<8sIIQQ")
 _DIGEST_BYTES = 32
-_MAX_DIGITS = 20  # of 2^63 and its sign; json would take time by the square of millions of them
 
 
 def packed(header: Json, arrays: Sequence[memoryview], *, key: Key = None) -> Iterator[Any]:
@@ -110,17 +109,7 @@ def _canonical(value: Json) -> bytes:
 
 
 def _parsed(text: bytes) -> Json:
-    """Parse a header, of which only the canonical spelling is accepted."""
     try:
-        value = json.loads(text.decode("ascii"), parse_int=_short_integer)
-        if _canonical(value) == text:
-            return value
+        return json.loads(text.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the header cannot be read: {str(error)[:80]}") from None
-    raise FormatError("the header is not spelt as streamchi2 spells it")
-
-
-def _short_integer(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise ValueError(f"a number of {len(digits)} digits is none of streamchi2's")
-    return int(digits)

@@ -65,7 +65,7 @@ class Batch:
         has the digest of all rows again.
 
         >>> Batch([[0.5], [0.25]], source="tape").recorded_in({})
-        {'tape': Learnt(n_rows=2, digest=None)}
+        {'tape': LearntRows(n_rows=2, digest=None)}
         """
         if self.source is None:
             return provenance

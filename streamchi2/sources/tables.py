@@ -20,7 +20,7 @@ from streamchi2.checks import Table
 from streamchi2.errors import StateMismatchError
 from streamchi2.provenance import (
     DIGEST_SIZE,
-    Learnt,
+    LearntRows,
     Provenance,
     as_source_name,
     file_source_name,
@@ -131,7 +131,7 @@ class TableReader:
         for part in self.parts:
             name = self._name_in(learnt, part, taken)
             taken.add(name)
-            before = learnt.get(name or "", Learnt(0))
+            before = learnt.get(name or "", LearntRows(0))
             stop = 0
             for batch in self._read(part, {before.n_rows}):
                 stop = batch.start + batch.n_rows
@@ -153,7 +153,7 @@ class TableReader:
         }
         ends = {entry.n_rows for entry in names}
         for batch in self._read(part, ends) if names else ():
-            entry = Learnt(batch.start + batch.n_rows, batch.digest)
+            entry = LearntRows(batch.start + batch.n_rows, batch.digest)
             if entry in names:
                 return names[entry]
             if entry.n_rows >= max(ends):

@@ -241,15 +241,12 @@ def test_a_frozen_object_in_two_places_is_one_object_again():
         dumped(box)
 
 
-def test_caches_are_made_again_and_attributes_from_elsewhere_are_refused():
+def test_caches_are_made_again():
     square = Square(3)
     assert square.area == 9
     square.cache = object()
     twin = loaded(dumped(square))
     assert (vars(twin), twin.cache) == ({"side": 3}, None)
-    square.note = "mine"
-    with pytest.raises(TypeError, match="Square does not declare: note"):
-        dumped(square)
 
 
 class Estimator:
@@ -295,7 +292,7 @@ def test_an_estimator_hands_out_its_state(tmp_path):
     [
         (np.random.default_rng(0), r"params\.alpha cannot be .*set_params\(random_state=None\)"),
         (np.random.RandomState(0), r"set_params\(random_state=None\) keeps the seed"),
-        (len, r"callable|set_params\(descriptors=model\.descriptor_columns_\)"),
+        (len, r"set_params\(descriptors=model\.descriptor_columns_\)"),
         ([{1, 2}], r"params\.alpha\.0 cannot be saved, got a set"),
         (1j, "got a complex"),
         (np.zeros(2, np.complex64), "got a complex"),
@@ -344,7 +341,5 @@ class Pipeline:
 
 
 def test_of_a_pipeline_the_steps_are_saved():
-    with pytest.raises(TypeError, match=r"save\(pipeline\['estimator'\], path\); keep \['box'\]"):
+    with pytest.raises(TypeError, match=r"save its steps \['estimator'\] one by one, the others"):
         dumped(Pipeline(type("Box", (), {})(), Estimator()))
-    with pytest.raises(TypeError, match="it has none"):
-        dumped(Pipeline(object()))

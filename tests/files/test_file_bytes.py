@@ -46,9 +46,7 @@ def test_what_is_no_whole_file_is_refused_with_its_reason(data, message):
 
 
 HOSTILE = [
-    b"", b'{"a": 1}', b'{"b":1,"a":1}', b'{"a":1,"a":1}', b'{"a":NaN}', b'{"a":1e999}',
-    b'{"a":1.00}', b'{"a":-0}', b'{"a":"\xff"}', b"[" * 100_000 + b"]" * 100_000, b"9" * 3_000_000,
-    b"9" * 21,
+    b"", b'{"a":', b'{"a":"\xff"}', b"[" * 100_000 + b"]" * 100_000, b"9" * 3_000_000
 ]  # fmt: skip
 
 
