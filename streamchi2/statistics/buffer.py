@@ -1,0 +1,175 @@
+"""Rows that wait for the end of their block, so that a model cannot depend on its batches.
+
+Floating-point sums depend on where they are cut. Here rows are pending until their block is
+complete, and only whole blocks are learnt: whichever way the same rows arrive, the blocks are the
+same, and so is every bit computed from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from streamchi2.checks import Floats, Rows
+from streamchi2.saving import saved
+from streamchi2.statistics.targets import has_target, matrix
+
+NAMED_WIDTH = 2**62  # of the matrix in which every possible key of a dict has a column
+
+
+class Row(NamedTuple):
+    """One row with named columns: columns in ascending order and their values, zeros included."""
+
+    columns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+def as_matrix(rows: Sequence[Row]) -> sparse.csr_array:
+    """Return rows as one sparse matrix of width 2^62, which stores no zeros.
+
+    >>> matrix = as_matrix([Row(np.array([5, 7, 9]), np.array([0.5, 0.0, 0.25]))])
+    >>> matrix.shape[1] == 2**62, matrix.indices.tolist()
+    (True, [5, 9])
+    """
+    if not rows:
+        return sparse.csr_array((0, NAMED_WIDTH))
+    ends = np.cumsum([0] + [row.columns.size for row in rows], dtype=np.int64)
+    values = np.concatenate([row.values for row in rows])
+    columns = np.concatenate([row.columns for row in rows])
+    filled = values != 0.0
+    if not filled.all():
+        ends = np.concatenate([ends[:1], np.cumsum(filled)])[ends]
+        values, columns = values[filled], columns[filled]
+    return sparse.csr_array((values, columns, ends), shape=(len(rows), NAMED_WIDTH))
+
+
+@saved("block")
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive rows with what belongs to them; None where a stream has no targets.
+
+    Targets are codes of labels, -1 where absent, or columns of numbers, NaN where absent.
+    """
+
+    rows: NDArray[np.floating[Any]] | sparse.csr_array
+    targets: NDArray[np.int64] | NDArray[np.float64] | None
+    weights: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.shape[0])
+
+    def part(self, start: int, stop: int) -> Block:
+        """Return some of the rows."""
+        if (start, stop) == (0, self.n_rows):
+            return self  # slicing a sparse matrix copies it
+        inside = slice(start, stop)
+        targets = None if self.targets is None else self.targets[inside]
+        return Block(self.rows[inside], targets, self.weights[inside])
+
+    def copy(self) -> Block:
+        """Return a block with arrays of its own."""
+        targets = None if self.targets is None else self.targets.copy()
+        return Block(self.rows.copy(), targets, self.weights.copy())
+
+    def labelled(self) -> NDArray[np.bool_]:
+        """Tell which rows have a target."""
+        if self.targets is None:
+            return np.zeros(self.n_rows, dtype=np.bool_)
+        return has_target(self.targets)
+
+
+def joined(blocks: Sequence[Block], n_columns: int) -> Block:
+    """Return blocks as one; columns of targets that came late have been zero before."""
+    if len(blocks) == 1:
+        return blocks[0]
+    pieces = [block.rows for block in blocks]
+    if any(sparse.issparse(piece) for piece in pieces):
+        rows = sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces], format="csr"))
+    else:
+        rows = np.concatenate(pieces)
+    answers = None
+    if blocks[0].targets is not None:
+        answers = np.concatenate([aligned(block.targets, n_columns) for block in blocks])
+    return Block(rows, answers, np.concatenate([block.weights for block in blocks]))
+
+
+def aligned(targets: Any, n_columns: int) -> Any:
+    """Return codes as they are, and columns of numbers with those that came later."""
+    return targets if targets.ndim == 1 else matrix(targets, n_columns)
+
+
+@saved("pending_rows")
+@dataclass
+class PendingRows:
+    """Rows since the end of the last block; single ones keep the features they were given.
+
+    Law: rows come out in the order in which they went in, whatever the batches.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    # Single rows with named columns, each with target, weight and features.
+    singles: list[tuple[Row, Any, float, Floats]] = field(default_factory=list, init=False)
+    n_rows: int = field(default=0, init=False)
+    n_labelled: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        for block in self.blocks:
+            self._count(block)
+
+    def _count(self, block: Block) -> None:
+        self.n_rows += block.n_rows
+        self.n_labelled += int(np.count_nonzero(block.labelled()))
+
+    def append(
+        self, row: Row, target: Any, weight: float, features: Floats, labelled: bool
+    ) -> None:
+        """Add one row, at little cost; its target is a code, or an array of numbers, or None."""
+        self.singles.append((row, target, weight, features))
+        self.n_rows += 1
+        self.n_labelled += labelled
+
+    def extend(self, block: Block) -> None:
+        """Add rows as a copy: the caller may overwrite its array."""
+        if block.n_rows:
+            self.blocks = [*self._as_blocks(), block.copy()]
+            self.singles = []
+            self._count(block)
+
+    def joined(self, n_columns: int) -> Block | None:
+        """Return all rows as one block, or None."""
+        blocks = self._as_blocks()
+        return joined(blocks, n_columns) if blocks else None
+
+    def features(self) -> Floats | None:
+        """Return the features of all rows, where each was given them; else None."""
+        if self.blocks or not self.singles:
+            return None
+        return np.stack([features for *_, features in self.singles])
+
+    def copy(self) -> Self:
+        """Return an independent object with the same rows, which are never changed in place."""
+        twin = type(self)(self._as_blocks()) if self.blocks else type(self)()
+        if not self.blocks:
+            twin.__dict__.update(self.__dict__, blocks=[], singles=list(self.singles))
+        return twin
+
+    def _as_blocks(self) -> list[Block]:
+        return [*self.blocks, _of_singles(self.singles)] if self.singles else list(self.blocks)
+
+
+def _of_singles(singles: Sequence[tuple[Row, Any, float, Floats]]) -> Block:
+    rows, answers, weights, _ = zip(*singles, strict=True)
+    targets: Any = None
+    if isinstance(answers[0], np.ndarray):
+        width = max(answer.size for answer in answers)
+        targets = np.concatenate([matrix(answer[None], width) for answer in answers])
+    elif answers[0] is not None:
+        targets = np.array(answers, dtype=np.int64)
+    return Block(as_matrix(rows), targets, np.array(weights, dtype=np.float64))
