@@ -13,7 +13,6 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped, loaded
 from streamchi2.provenance import (
     LearntRows,
-    file_source_name,
     merged_provenance,
     with_rows,
 )
@@ -49,15 +48,6 @@ def test_merging_is_a_union_in_any_order_of_sources_that_one_side_alone_has_lear
     else:
         together = merged_provenance(mine, theirs)
         assert together == merged_provenance(theirs, mine) == mine | theirs
-
-
-def test_the_same_file_read_in_two_places_is_refused_by_its_digest():
-    names = [file_source_name(f"/{folder}/rows.csv") for folder in ("here", "there")]
-    here, there = ({name: LearntRows(9, b"x" * 16)} for name in names)
-    for sides in ((here, there), (there, here)):
-        with pytest.raises(StateMismatchError, match="holds the 9 rows of 'rows"):
-            merged_provenance(*sides)
-    assert len(merged_provenance(here, {names[1]: LearntRows(9, b"y" * 16)})) == 2
 
 
 @pytest.mark.parametrize("name", ["sampler", "classifier", "ridge"])

@@ -308,9 +308,10 @@ def saved_fields(cls: Any) -> Mapping[str, Any]:
 
 
 def _state(thing: Any) -> dict[str, Any]:
-    if hasattr(type(thing), "_saved_state"):
+    cls: Any = type(thing)
+    if hasattr(cls, "_saved_state"):
         return dict(thing._saved_state())
-    return {name: getattr(thing, name) for name in saved_fields(type(thing))}
+    return {name: getattr(thing, name) for name in saved_fields(cls)}
 
 
 def _triangle(side: str, width: int) -> NDArray[np.bool_]:

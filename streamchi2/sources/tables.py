@@ -24,7 +24,6 @@ from streamchi2.provenance import (
     Provenance,
     as_source_name,
     file_source_name,
-    shown_name,
 )
 from streamchi2.sources.batches import Batch
 
@@ -127,46 +126,25 @@ class TableReader:
 
     def batches(self, learnt: Provenance) -> Generator[Batch]:
         """Yield the batches, without the rows at the beginning of files that were learnt."""
-        taken = {part.name for part in self.parts}
         for part in self.parts:
-            name = self._name_in(learnt, part, taken)
-            taken.add(name)
-            before = learnt.get(name or "", LearntRows(0))
+            before = learnt.get(part.name or "", LearntRows(0))
             stop = 0
-            for batch in self._read(part, {before.n_rows}):
+            for batch in self._read(part, before.n_rows):
                 stop = batch.start + batch.n_rows
                 if batch.start >= before.n_rows:
-                    yield replace(batch, source=name)
+                    yield batch
                 elif stop == before.n_rows and before.digest not in (None, batch.digest):
                     raise _rewritten(part, before.n_rows, "other ones now")
             if stop < before.n_rows:
                 raise _rewritten(part, before.n_rows, f"{stop} rows now")
 
-    def _name_in(self, learnt: Provenance, part: Part, taken: set[str | None]) -> str | None:
-        """Return the name of a part, or that under which it was learnt from another folder."""
-        if part.name is None or part.name in learnt:
-            return part.name
-        names = {
-            entry: name
-            for name, entry in learnt.items()
-            if name not in taken and shown_name(name) == shown_name(part.name) and entry.digest
-        }
-        ends = {entry.n_rows for entry in names}
-        for batch in self._read(part, ends) if names else ():
-            entry = LearntRows(batch.start + batch.n_rows, batch.digest)
-            if entry in names:
-                return names[entry]
-            if entry.n_rows >= max(ends):
-                break
-        return part.name
-
-    def _read(self, part: Part, ends: set[int]) -> Iterator[Batch]:
-        """Yield the rows of a part in batches; at these positions one of them ends."""
+    def _read(self, part: Part, end: int) -> Iterator[Batch]:
+        """Yield the rows of a part in batches, one of which ends at a position."""
         hashed, start = hashlib.sha256(), 0
         for table in self._record_batches(part):
-            inside = sorted(end - start for end in ends if 0 < end - start < table.num_rows)
+            inside = [end - start] if 0 < end - start < table.num_rows else []
             for first, stop in pairwise([0, *inside, table.num_rows]):
-                batch = self._batch(table.slice(first, stop - first), part.shown_as, start)
+                batch = self._batch(table.slice(first, stop - first), part, start)
                 start += batch.n_rows
                 if part.name is not None:
                     hashed.update(hashed_rows(batch).data)
@@ -193,7 +171,7 @@ class TableReader:
                     error.add_note("labels that are numbers in some rows need target_dtype=str")
                 raise
 
-    def _batch(self, table: Any, shown_as: str, start: int) -> Batch:
+    def _batch(self, table: Any, part: Part, start: int) -> Batch:
         # Nulls become nan, which whoever learns refuses with row and column.
         rows = Table(_as_array(table.select(self.columns)), np.array(self.columns, dtype=object))
         targets = given = weights = None
@@ -201,7 +179,7 @@ class TableReader:
             targets, given = _as_targets(table.column(self.target), self.target_type)
         if self.weight is not None:
             weights = table.column(self.weight).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return Batch(rows, targets, weights, given, None, start, shown_as)
+        return Batch(rows, targets, weights, given, part.name, start, part.shown_as)
 
 
 def dataset_of(source: Any) -> Any:
@@ -365,11 +343,8 @@ def _as_targets(
         column = column.dictionary_encode()
     if pa.types.is_dictionary(column.type):
         words = column.dictionary.to_pylist()
-        # Fixed width loses what text ends with if that is NUL.
-        exact = any(isinstance(word, str) and word.endswith("\0") for word in words)
-        values = np.array(words, dtype=object if exact else None)
         codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        return (values[codes], given) if words else (None, None)
+        return (np.array(words)[codes], given) if words else (None, None)
     if given is not None:
         column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
     return column.to_numpy(zero_copy_only=False), given

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.provenance import shown_name
 from streamchi2.sources import as_source
 
 N = 60
@@ -143,24 +142,6 @@ def test_a_last_line_that_was_half_written_is_refused_once_it_is_whole(tmp_path)
         next(as_source(path).batches(provenance))
     path.write_text("a,b\n1,2\n3,4\n5,6\n")
     assert [batch.start for batch in as_source(path).batches(provenance)] == [2]
-
-
-def test_a_file_that_was_moved_is_known_by_its_rows(file, tmp_path):
-    path, write = file
-    write(TABLE[:40])
-    _, provenance = learn(as_source(path, batch_size=9, **COLUMNS), n_batches=2)
-    for folder in ("new", "copy"):
-        (tmp_path / folder).mkdir()
-        write(TABLE, tmp_path / folder / path.name)
-    moved = as_source(tmp_path / "new" / path.name, batch_size=5, **COLUMNS)
-    (n_known,) = (entry.n_rows for entry in provenance.values())
-    rest, after = learn(moved, provenance)
-    np.testing.assert_array_equal(rest, rows_of(TABLE)[n_known:])
-    assert len(after) == 1
-    beside = as_source([path, tmp_path / "copy" / path.name], batch_size=5, **COLUMNS)
-    _, both = learn(beside, provenance)  # where the first is still in its place, the copy is new
-    assert sorted(entry.n_rows for entry in both.values()) == [40, N]
-    assert {shown_name(name) for name in both} == {path.name}
 
 
 def test_part_of_a_batch_can_be_recorded_and_gone_on_with():

@@ -188,12 +188,6 @@ def test_targets_of_a_table_are_made_what_is_asked(dtype, expected):
     assert targets.dtype.kind == np.array(expected).dtype.kind
 
 
-def test_labels_that_differ_in_a_last_nul_stay_apart():
-    table = pa.table({"x": [1.0, 2.0], "y": ["a", "a\0"]})
-    (batch,) = as_source(table, target="y").batches({})
-    assert batch.targets.tolist() == ["a", "a\0"]
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_the_head_of_a_text_does_not_decide_its_types(tmp_path, kind):
     path, n = tmp_path / f"late.{kind}", 120_000  # beyond the block from which types are guessed
