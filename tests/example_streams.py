@@ -6,7 +6,7 @@ import pyarrow as pa
 from saved_examples import ESTIMATORS, N_ROWS, ROWS
 
 from streamchi2 import ExpChi2Sampler
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 SEEDED = [
     name

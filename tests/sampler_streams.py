@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from streamchi2 import ExpChi2Sampler
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 SEEDED = {"n_components": 64, "n_terms": 3, "random_state": 0}
 

@@ -7,7 +7,7 @@ from bad_calls import fitted
 from river_bad_calls import RIVER_TABLE
 from saved_examples import ROWS
 
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 from streamchi2.testing import refusal
 
 TABLE = PLAIN_TABLE | RIVER_TABLE

@@ -14,7 +14,7 @@ from saved_examples import ESTIMATORS, ROWS, WORDS, answers, estimator_after, le
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.bases import OrthogonalBasis
-from streamchi2.persistence import dumped, load, loaded, save
+from streamchi2.files import dumped, load, loaded, save
 from streamchi2.statistics.feature_statistics import FeatureStatistics
 from streamchi2.threads import blas_libraries
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import streamchi2.dask
 from streamchi2 import ExpChi2Classifier
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")

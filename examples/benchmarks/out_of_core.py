@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamchi2 import ExpChi2Classifier, load, save
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 CHUNK = 1 << 16
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from streamchi2 import ExpChi2Classifier
-from streamchi2.persistence import load, save
+from streamchi2.files import load, save
 
 N_COLUMNS, N_CLASSES, BATCH = 24, 3, 64
 DECADES, PERIOD = 6.0, 16_384  # orders of magnitude, and rows for the way there and back

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import streamchi2.river
 from streamchi2 import ExpChi2Classifier
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 DRAWS = np.random.default_rng(0)
 ROWS = DRAWS.dirichlet(np.ones(4), 400)

@@ -20,7 +20,7 @@ import numpy as np
 
 from streamchi2 import ExpChi2Classifier
 from streamchi2.errors import FormatError
-from streamchi2.persistence import dumped, load, loaded, save
+from streamchi2.files import dumped, load, loaded, save
 from streamchi2.river import ExpChi2Classifier as RiverClassifier
 
 N_STAGES, ROWS_EACH, N_FEATURES = 4, 200, 160

@@ -20,7 +20,7 @@ import numpy as np
 import streamchi2.river
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor
 from streamchi2.errors import FormatError
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 DRAWS = np.random.default_rng(0)
 ROWS = DRAWS.dirichlet(np.ones(5), 700)
@@ -153,7 +153,7 @@ import resource, sys
 import numpy as np
 from streamchi2 import ExpChi2Classifier
 from streamchi2.errors import FormatError
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 rows = np.random.default_rng(0).dirichlet(np.ones(8), 4000)
 labels = np.arange(4000) % 3
 def new(): return ExpChi2Classifier(1200, basis="orthogonal", alpha=1.0, random_state=0)

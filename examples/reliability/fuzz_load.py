@@ -30,8 +30,8 @@ from streamchi2.errors import FormatError
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
-from streamchi2.persistence import dumped, loaded
-from streamchi2.persistence.container import packed, unpacked
+from streamchi2.files import dumped, loaded
+from streamchi2.files.container import packed, unpacked
 
 NASTY = [
     None,

@@ -23,7 +23,7 @@ from streamchi2 import (
 from streamchi2.bases import AdditiveBasis, HashBuckets
 from streamchi2.errors import PrecisionWarning
 from streamchi2.feature_map import MapBlock
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 RANDOM = np.random.default_rng(0)
 N_ROWS, WIDTH = 700, 6

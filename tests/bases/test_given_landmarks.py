@@ -21,7 +21,7 @@ from streamchi2 import (
 from streamchi2.bases import LandmarkRows
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.map_params import landmarks_differ
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.gamma(0.5, size=(150, 5))

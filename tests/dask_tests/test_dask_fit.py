@@ -27,7 +27,7 @@ from streamchi2 import (
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.base import MapEstimator
 from streamchi2.feature_map import AdaptiveFeatureMap
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 RANDOM = np.random.default_rng(0)
 N, WIDTH = 1500, 6

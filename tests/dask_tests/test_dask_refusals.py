@@ -9,7 +9,7 @@ from saved_examples import NUMBERS, ROWS, WORDS
 
 import streamchi2.dask
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 REFUSALS = {
     "another estimator": (

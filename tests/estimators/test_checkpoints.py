@@ -15,7 +15,7 @@ from saved_examples import CODES, ESTIMATORS, ROWS
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
 from streamchi2.errors import StateMismatchError
-from streamchi2.persistence import dumped, load, save
+from streamchi2.files import dumped, load, save
 
 
 class StopError(Exception):

@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from streamchi2 import ExpChi2Classifier, StreamingRidgeClassifier, river
 from streamchi2.errors import StateMismatchError
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 _rng = np.random.default_rng(0)
 N_ROWS = 240

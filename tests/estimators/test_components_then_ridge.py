@@ -12,7 +12,7 @@ from streamchi2 import (
     StreamingRidge,
     StreamingRidgeClassifier,
 )
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.statistics.block_moments import BlockMoments
 
 N = 1100

@@ -21,7 +21,7 @@ from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor, ExpChi2S
 from streamchi2.errors import StateMismatchError
 from streamchi2.feature_map.adaptive import AdaptiveBlock
 from streamchi2.feature_map.params import block_seed
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 TWO = {"low": slice(0, 2), "high": [4, 2, 3]}
 FRAME = pd.DataFrame(ROWS, columns=["red", "green", "blue", "ink", "paper"])

@@ -30,7 +30,7 @@ from streamchi2 import (
     StreamingRidgeClassifier,
 )
 from streamchi2.errors import StateMismatchError
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 from streamchi2.sources import Batch, Source
 from streamchi2.stream import Stream
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, StreamingPCA, StreamingRidgeClassifier
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.statistics.targets import ClassTargets
 from streamchi2.stream import Stream
 

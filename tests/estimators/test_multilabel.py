@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_classifier_multioutput
 
 from streamchi2 import ExpChi2Classifier, StreamingRidgeClassifier
 from streamchi2.errors import StateMismatchError
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 
 N_ROWS = 300
 _rng = np.random.default_rng(0)

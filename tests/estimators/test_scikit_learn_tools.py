@@ -20,7 +20,7 @@ from streamchi2 import (
     StreamingRidgeClassifier,
 )
 from streamchi2.errors import StateMismatchError
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 ROWS = np.random.default_rng(0).dirichlet(np.full(6, 0.5), 500)
 LABELS = np.argmax(ROWS[:, :3], axis=1)

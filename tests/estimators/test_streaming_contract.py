@@ -21,7 +21,7 @@ from streamchi2.estimators import linear, streaming_pca
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 N_ROWS = 2300
 _rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge, RidgeClassifier
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.streaming_ridge import StreamingRidge
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 
 X, Y = load_diabetes(return_X_y=True)
 X = X * 20.0

@@ -22,8 +22,8 @@ from saved_examples import (  # noqa: E402
     stage_name,
 )
 
-from streamchi2.persistence import save  # noqa: E402
-from streamchi2.persistence.container import FORMAT  # noqa: E402
+from streamchi2.files import save  # noqa: E402
+from streamchi2.files.container import FORMAT  # noqa: E402
 
 
 def main():

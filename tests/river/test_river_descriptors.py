@@ -8,7 +8,7 @@ from named_streams import DESCRIPTORS, MODELS, histograms, learnt, state_of
 from streamchi2 import ExpChi2Classifier as MatrixClassifier
 from streamchi2 import errors
 from streamchi2.estimators.base import drawn_seed
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor
 from streamchi2.river.dict_rows import DictReader
 from streamchi2.river.key_columns import KeyColumns

@@ -4,7 +4,7 @@ import pytest
 from named_streams import histograms, learnt
 from river import compose, linear_model
 
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Sampler
 
 ROWS, LABELS, _ = histograms(120)

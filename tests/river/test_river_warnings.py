@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from streamchi2.errors import PrecisionWarning
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
 
 N = 1400

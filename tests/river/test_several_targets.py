@@ -9,7 +9,7 @@ from named_streams import histograms, learnt, state_of
 from river import checks, datasets, evaluate, metrics
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2MultiLabelClassifier, ExpChi2MultiTargetRegressor
 
 ROWS, WORDS, NUMBERS = histograms(400)
