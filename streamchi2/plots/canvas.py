@@ -1,8 +1,7 @@
-"""What all plots share: Axes, titles, colours, and fitted attributes of an estimator."""
+"""What all plots share: Axes, colours, and what they read of an estimator."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +17,15 @@ VERMILLION = "#d55e00"
 PURPLE = "#cc79a7"
 GREY = "#8a8a8a"
 
-MUTED = 0.75  # opacity of remarks in the usual colour of text, legible on a dark ground too
-_INCHES_A_LETTER = 0.055  # of the small font, on average
-
 # Where a small plot leaves a legend no free place, it stays legible on the ground of the axes.
-LEGEND: dict[str, Any] = {
-    "fontsize": "small",
-    "labelspacing": 0.2,
-    "facecolor": "inherit",
-    "edgecolor": "none",
-    "framealpha": 0.8,
-}
+LEGEND: dict[str, Any] = {"fontsize": "small", "facecolor": "inherit", "edgecolor": "none"}
 
 
-def axes_to_draw_on(ax: Axes | None) -> Axes:
-    """Return the Axes given, or those of a new figure; without matplotlib name the extra.
+def axes_to_draw_on(ax: Axes | None, title: str) -> Axes:
+    """Return the Axes given, or those of a new figure, under a title.
 
     A figure without a layout engine gets matplotlib's constrained one, so that titles and labels
-    do not run into the plots beside and below.
+    do not run into the plots beside and below. Without matplotlib the error names the extra.
     """
     try:
         import matplotlib.pyplot as plt
@@ -52,30 +42,8 @@ def axes_to_draw_on(ax: Axes | None) -> Axes:
     if figure is not None and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(title, loc="left", fontsize=10, fontweight="bold", wrap=True)
     return ax
-
-
-def put_title(ax: Axes, title: str, caption: str) -> None:
-    """Write a title, and below the plot in small letters what there is to see.
-
-    The caption hangs on the label of the x axis and is as wide as the axes, so that another title
-    or label may be set without touching it.
-    """
-    figure: Any = ax.figure
-    width = ax.get_window_extent().width / figure.dpi
-    lines = textwrap.wrap(caption, max(24, int(width / _INCHES_A_LETTER)))
-    ends = ("axes fraction", ax.xaxis.label)
-    small = {"va": "top", "fontsize": 7.5, "linespacing": 1.1}
-    remark(ax, "\n".join(lines), (0.0, 0.0), (0, -3), xycoords=ends, **small)
-    ax.set_title(title, loc="left", fontsize=10, fontweight="bold")
-
-
-def remark(
-    ax: Axes, text: str, point: tuple[float, float], offset: tuple[float, float], **style: Any
-) -> None:
-    """Write a muted remark, ``offset`` in points from a point of the plot."""
-    style = {"va": "center", "fontsize": "small", "alpha": MUTED, **style}
-    ax.annotate(text, point, xytext=offset, textcoords="offset points", **style)
 
 
 def fitted_attribute(estimator: Any, name: str) -> Any:
@@ -99,3 +67,9 @@ def of_descriptor(value: Any, descriptor: str | None) -> Any:
     if descriptor not in value:
         raise ValueError(f"descriptor must be one of {list(value)}, got {descriptor!r}")
     return value[descriptor]
+
+
+def reading(estimator: Any, name: str, descriptor: str | None) -> Any:
+    """Return a fitted attribute, or what a method says, of one descriptor."""
+    value = fitted_attribute(estimator, name)
+    return of_descriptor(value() if callable(value) else value, descriptor)

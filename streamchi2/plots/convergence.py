@@ -25,20 +25,20 @@ from streamchi2.statistics.log_histogram import LogHistogram
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SERIES: dict[str, Callable[[LogHistogram, int], Series]] = {
-    "VZ": VZSeries.from_histogram,
-    "Chebyshev": ChebyshevSeries.from_histogram,
-    "direct, Zolotarev": lambda h, n: DirectSeries(zolotarev_parameters(h.low, h.high, n)),
-    "direct, greedy": lambda h, n: DirectSeries(greedy_parameters(h, n)),
-    "direct, refined": lambda h, n: DirectSeries(refined_parameters(h, n)),
-}
-STYLES = {
-    "VZ": (canvas.ORANGE, "s"),
-    "Chebyshev": (canvas.PURPLE, "D"),
-    "direct, Zolotarev": (canvas.GREEN, "v"),
-    "direct, greedy": (canvas.VERMILLION, "^"),
-    "direct, refined": (canvas.BLUE, "o"),
-}
+# How each series is made from the inputs, and how it is drawn.
+SERIES: dict[str, tuple[Callable[[LogHistogram, int], Series], str, str]] = {
+    "VZ": (VZSeries.from_histogram, canvas.ORANGE, "s"),
+    "Chebyshev": (ChebyshevSeries.from_histogram, canvas.PURPLE, "D"),
+    "direct, Zolotarev": (
+        lambda h, n: DirectSeries(zolotarev_parameters(h.low, h.high, n)), canvas.GREEN, "v"
+    ),
+    "direct, greedy": (
+        lambda h, n: DirectSeries(greedy_parameters(h, n)), canvas.VERMILLION, "^"
+    ),
+    "direct, refined": (
+        lambda h, n: DirectSeries(refined_parameters(h, n)), canvas.BLUE, "o"
+    ),
+}  # fmt: skip
 
 
 def relative_errors(
@@ -63,7 +63,7 @@ def relative_errors(
     centres, shares = bins_and_shares(histogram)
     scale = np.sqrt(shares @ harmonic_mean(centres[:, None], centres) ** 2 @ shares)
     errors = {}
-    for name, make in SERIES.items():
+    for name, (make, *_) in SERIES.items():
         terms = np.arange(1, n_terms + 1, 2 if name == "VZ" else 1)
         rms = [predicted_error(histogram, make(histogram, int(n))).rms for n in terms]
         errors[name] = terms, np.array(rms) / scale
@@ -95,23 +95,16 @@ def plot_convergence(
         With a labelled line for each series.
     """
     n_terms = as_positive_int(n_terms, name="n_terms")
-    histogram = canvas.of_descriptor(
-        canvas.fitted_attribute(estimator, "input_histogram_"), descriptor
-    )
-    in_use = canvas.of_descriptor(canvas.fitted_attribute(estimator, "n_terms_"), descriptor)
-    ax = canvas.axes_to_draw_on(ax)
-    ax.axvline(in_use, color=canvas.GREY, lw=1.0, ls=":")
+    histogram = canvas.reading(estimator, "input_histogram_", descriptor)
+    in_use = canvas.reading(estimator, "n_terms_", descriptor)
+    ax = canvas.axes_to_draw_on(ax, "Convergence of the series on the inputs seen")
+    ax.axvline(in_use, color=canvas.GREY, lw=1.0, ls=":", label="terms in use")
     for name, (terms, errors) in relative_errors(histogram, n_terms).items():
-        colour, marker = STYLES[name]
+        _, colour, marker = SERIES[name]
         # An error of exactly zero (a node on every value) has no place on a log axis.
         positive = np.where(errors > 0, errors, np.nan)
         ax.plot(terms, positive, marker=marker, color=colour, lw=1.5, ms=5, label=name)
-    ax.set(yscale="log", xlabel="number of terms", ylabel="relative rms error")
+    ax.set(yscale="log", xlabel="number of terms", ylabel="relative rms error of 2xy/(x+y)")
     ax.locator_params(axis="x", integer=True)
     ax.legend(**canvas.LEGEND)
-    canvas.put_title(
-        ax,
-        "Convergence of the series",
-        f"error of 2xy/(x+y) over the inputs seen; dotted: the {in_use} in use",
-    )
     return ax

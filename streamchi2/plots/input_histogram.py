@@ -60,27 +60,14 @@ def plot_input_histogram(
     matplotlib Axes
         Those of the density. Nodes and abs(G) are on Axes of their own, the last of the figure.
     """
-    histogram = canvas.of_descriptor(
-        canvas.fitted_attribute(estimator, "input_histogram_"), descriptor
-    )
-    has_nodes = hasattr(estimator, "k_")
-    ax = canvas.axes_to_draw_on(ax)
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
+    histogram = canvas.reading(estimator, "input_histogram_", descriptor)
+    ax = canvas.axes_to_draw_on(ax, "Inputs of the kernel, and nodes k of the series")
     density, edges = density_of_logarithms(histogram)
     ax.stairs(density, edges, fill=True, color=canvas.BLUE, alpha=0.35, lw=0, label="inputs")
     ax.set(xscale="log", xlabel="value of an input", ylabel="density of log x")
-    ax.yaxis.label.set_color(canvas.BLUE)
-    ax.set_xlim(edges[0], edges[-1])
-    ax.set_ylim(bottom=0.0)
-    if edges[-1] < 300 * edges[0]:  # plain numbers for the few decades of a row
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
-    if has_nodes:
-        _plot_nodes(ax, np.sort(canvas.of_descriptor(estimator.k_, descriptor)))
-    else:
-        canvas.put_title(ax, "Inputs of the kernel", "non-zero values of all rows seen")
+    ax.set(xlim=(edges[0], edges[-1]), ylim=(0.0, None))
+    if hasattr(estimator, "k_"):
+        _plot_nodes(ax, np.sort(canvas.reading(estimator, "k_", descriptor)))
     return ax
 
 
@@ -91,17 +78,8 @@ def _plot_nodes(ax: Axes, k: NDArray[np.float64]) -> None:
     values = np.unique(np.append(np.geomspace(low, high, _N_POINTS), k))
     envelope = np.abs(DirectSeries(k).residual(values))
     error_ax.plot(values, envelope, color=canvas.VERMILLION, lw=1.4, label="|G|")
+    style = {"color": canvas.VERMILLION, "ms": 7, "clip_on": False}
     inside = k[(k >= low) & (k <= high)]
-    heights = np.zeros(inside.size)
-    error_ax.plot(
-        inside, heights, "^", color=canvas.VERMILLION, ms=7, clip_on=False, label="nodes k"
-    )
+    error_ax.plot(inside, 0.0 * inside, "^", label="nodes k", **style)
     error_ax.set_ylim(bottom=0.0)
     error_ax.set_ylabel("|G(x)|", color=canvas.VERMILLION)
-    error_ax.tick_params(axis="y", colors=canvas.VERMILLION)
-    canvas.put_title(
-        ax,
-        "Inputs and nodes k",
-        "G(x) G(y) is the relative error of the series for inputs x and y: |G| is zero at the "
-        "nodes k (triangles), and small where inputs are many",
-    )

@@ -15,7 +15,7 @@ def plot_kernel(estimator: Any, *, descriptor: str | None = None, ax: Axes | Non
 
     Points on the diagonal are exact. What is off it is the error of the random features, which
     falls as :math:`1/\sqrt D`, and that of the series. The rows are those of ``kernel_error()``, a
-    fair sample of up to 128 of all rows seen.
+    sample of up to 128 of all rows seen.
 
     Parameters
     ----------
@@ -32,17 +32,10 @@ def plot_kernel(estimator: Any, *, descriptor: str | None = None, ax: Axes | Non
     matplotlib Axes
         With all points as one line, labelled "pairs".
     """
-    error = canvas.of_descriptor(canvas.fitted_attribute(estimator, "kernel_error")(), descriptor)
-    products, exact = canvas.of_descriptor(estimator._sampled_kernels(), descriptor)
-    ax = canvas.axes_to_draw_on(ax)
-    ax.plot(
-        exact, products, ".", ms=1.5, color=canvas.BLUE, alpha=0.4, rasterized=True, label="pairs"
-    )
-    ax.axline((0, 0), slope=1, color=ax.spines["left"].get_edgecolor(), lw=0.8)
+    error = canvas.reading(estimator, "kernel_error", descriptor)
+    products, exact = canvas.reading(estimator, "sampled_kernels", descriptor)
+    ax = canvas.axes_to_draw_on(ax, f"Features: rms error {error.rms:.3g}, worst {error.worst:.3g}")
+    ax.plot(exact, products, ".", ms=1.5, color=canvas.BLUE, alpha=0.4, label="pairs")
+    ax.axline((0, 0), slope=1, color=canvas.GREY, lw=0.8)
     ax.set(xlabel="exact kernel of two rows", ylabel="product of features")
-    canvas.put_title(
-        ax,
-        "Features and exact kernel",
-        f"{exact.size} pairs of rows: rms error {error.rms:.3g}, worst {error.worst:.3g}",
-    )
     return ax

@@ -15,8 +15,6 @@ from streamchi2.plots import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_N_WINDOWS = 20
-
 
 def moving_mean(scores: NDArray[np.float64], window: int) -> NDArray[np.float64]:
     """Return the mean over the last ``window`` scores, of as many as there are, for each.
@@ -75,11 +73,12 @@ def plot_progress(
             "y_true and y_pred must be flat and not empty, got shapes "
             f"{targets.shape} and {predicted.shape}"
         )
-    window = max(1, targets.size // _N_WINDOWS) if window is None else window
+    window = max(1, targets.size // 20) if window is None else window
     window = min(as_positive_int(window, name="window"), targets.size)
     numbers = targets.dtype.kind == "f"
     scores = (np.abs(targets - predicted) if numbers else targets == predicted).astype(float)
-    ax = canvas.axes_to_draw_on(ax)
+    metric = "absolute error" if numbers else "accuracy"
+    ax = canvas.axes_to_draw_on(ax, f"Predicted, then learnt: {metric} {scores.mean():.3g}")
     for index, position in enumerate(_transport_positions(estimator)):
         label = "k estimated again" if index == 0 else None
         ax.axvline(position, lw=1.2, color=canvas.GREY, ls=":", label=label)
@@ -89,10 +88,8 @@ def plot_progress(
     recent, overall = moving_mean(scores, window)[full], moving_mean(scores, scores.size)[full]
     ax.plot(rows[full], recent, color=canvas.SKY, lw=1.2, label=f"last {window} rows")
     ax.plot(rows[full], overall, color=canvas.BLUE, lw=2.0, label="all rows so far")
-    metric = "absolute error" if numbers else "accuracy"
     ax.set(xlabel="rows seen", ylabel=f"{metric} before learning", xlim=(0, rows[-1]))
-    ax.legend(loc="best", **canvas.LEGEND)
-    canvas.put_title(ax, "Predicted, then learnt", _why_it_begins(start, window))
+    ax.legend(**canvas.LEGEND)
     return ax
 
 
@@ -101,19 +98,3 @@ def _transport_positions(estimator: Any) -> list[int]:
     transports = getattr(estimator, "transports_", ())
     several = transports.values() if isinstance(transports, Mapping) else [transports]
     return sorted({event.position for events in several for event in events})
-
-
-def _why_it_begins(start: int, window: int) -> str:
-    """Return why the lines begin where they do.
-
-    >>> _why_it_begins(100, 50)
-    'from row 150: the first 100 rows were learnt unpredicted, and a mean needs 50 predictions'
-    """
-    reasons = []
-    if start:
-        rows = "row was" if start == 1 else f"{start} rows were"
-        reasons.append(f"the first {rows} learnt unpredicted")
-    if window > 1:
-        reasons.append(f"a mean needs {window} predictions")
-    why = ", and ".join(reasons) or "every row was predicted before it was learnt"
-    return f"from row {start + window}: {why}"

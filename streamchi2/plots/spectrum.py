@@ -47,25 +47,16 @@ def plot_spectrum(estimator: Any, *, descriptor: str | None = None, ax: Axes | N
     matplotlib Axes
         With the spectrum as the first line.
     """
-    ratios = canvas.of_descriptor(
-        canvas.fitted_attribute(estimator, "explained_variance_ratio_"), descriptor
-    )
+    ratios = canvas.reading(estimator, "explained_variance_ratio_", descriptor)
     shares = np.asarray(ratios, dtype=np.float64)
-    ax = canvas.axes_to_draw_on(ax)
+    ax = canvas.axes_to_draw_on(ax, f"Spectrum: {shares.sum():.1%} in {shares.size} components")
     numbers = np.arange(1, shares.size + 1)
     ax.plot(numbers, np.where(shares > 0, shares, np.nan), color=canvas.BLUE, lw=1.8)
-    ax.set(xscale="log", yscale="log", xlabel="principal component")
-    ax.set_ylabel("share of the variance")
-    for line, level in enumerate(_LEVELS):
+    ax.set(xscale="log", yscale="log", xlabel="principal component", ylabel="share of the variance")
+    for level, colour in zip(_LEVELS, (canvas.GREY, canvas.SKY, canvas.GREEN), strict=True):
         number = components_for(level, shares)
-        if number is None:
-            continue
-        ax.axvline(number, color=canvas.GREY, lw=1.0, ls=":")
-        side = "right" if number > shares.size**0.75 else "left"
-        # A line lower each, so that neighbours do not overlap; the curve is lower still.
-        offset = (-3 if side == "right" else 3, -2 - 11 * line)
-        place = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top"}
-        canvas.remark(ax, f"{level:.0%} in {number}", (number, 1.0), offset, **place)
-    total = f"all {shares.size} components drawn hold {shares.sum():.1%} of it"
-    canvas.put_title(ax, "Spectrum of the features", f"variance along each component; {total}")
+        if number is not None:
+            ax.axvline(number, color=colour, lw=1.0, ls=":", label=f"{level:.0%} in {number}")
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(**canvas.LEGEND)
     return ax
