@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from importlib import import_module
 from typing import Any
 
 from streamchi2.errors import FormatError
@@ -101,8 +102,8 @@ def loaded(data: bytes, *, key: Key = None) -> Any:
         raise FormatError("the content must name the library and hold an object")
     tree = content["object"]
     if isinstance(tree, dict) and str(tree.get("class")).startswith("river."):
-        # Importing river takes a second, which only those who use it should wait.
-        import streamchi2.river  # noqa: F401
+        # Registers its classes. It takes a second, which only those who use river should wait.
+        import_module("streamchi2.river")
     return decoded(tree, body)
 
 
