@@ -38,7 +38,6 @@ from streamchi2.testing.learning_laws import (
 from streamchi2.testing.state_laws import (
     check_no_trace,
     check_pure_reads,
-    check_read_only_copies,
     check_save,
     refusal,
 )
@@ -46,7 +45,7 @@ from streamchi2.testing.strategies import cuttings, labelled_streams, realistic_
 
 __all__ = [
     "LawError", "LawReport", "check_absent_is_zero", "check_all", "check_cut", "check_late_classes",
-    "check_merge", "check_no_dip", "check_no_trace", "check_pure_reads", "check_read_only_copies",
-    "check_save", "check_threads", "check_weights", "cuttings", "labelled_streams", "readings",
-    "realistic_rows", "refusal", "state_of",
+    "check_merge", "check_no_dip", "check_no_trace", "check_pure_reads", "check_save",
+    "check_threads", "check_weights", "cuttings", "labelled_streams", "readings", "realistic_rows",
+    "refusal", "state_of",
 ]  # fmt: skip

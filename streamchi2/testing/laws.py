@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
-from streamchi2.persistence import dumped
+from streamchi2.files import dumped
 from streamchi2.testing.front_ends import FrontEnd, front_end_of
 from streamchi2.testing.reproduction import constructor, program
 

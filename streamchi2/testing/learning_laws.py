@@ -58,11 +58,11 @@ def check_merge(trial: Trial, *, cuts: Sequence[int]) -> None:
     """Check that merged shards equal one pass, in any order, and that empty is the identity.
 
     Compared are what models say about rows and the public attributes that hold statistics. With
-    ``alpha="auto"`` one pass may have chosen its penalty at another position. The penalty must then
-    be the same however the rows were shared out, since it is a fresh choice on the merged
-    statistics; all else is compared with that number for alpha. A model of river's kind may be
-    solved at some rows only, so that the merged one is more up to date than the one of a single
-    pass. Both therefore learn all rows once more before they are compared.
+    ``alpha="auto"`` the penalty is what a fresh choice on the merged statistics gives, where one
+    pass may have chosen it at another position. It must be the same however the rows were shared
+    out, and all else is compared with that number for alpha. A model of river's kind may be solved
+    at some rows only, so that the merged one is more up to date than the one of a single pass. Both
+    therefore learn all rows once more before they are compared.
 
     Sums are taken in another order. Those of float32 features are rounded to 6e-8 of themselves,
     which a model with a small penalty multiplies by as much as its equations are ill-conditioned;

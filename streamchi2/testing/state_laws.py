@@ -1,16 +1,12 @@
-"""Laws about what may change an estimator, and what may not: refusals, reading, saving, copies."""
+"""Laws about what may change an estimator, and what may not: refusals, reading, saving."""
 
 from __future__ import annotations
 
 import pickle
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import joblib  # type: ignore[import-untyped]
-
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.testing.laws import BrokenError, Trial, law, readings, state_of
 
 
@@ -107,42 +103,3 @@ def check_pure_reads(trial: Trial, *, cuts: Sequence[int]) -> None:
     if state_of(model) != state_of(unread):
         raise BrokenError(f"the states differ {case}")
     trial.compare(unread, model, case)
-
-
-@law("read-only copies")
-def check_read_only_copies(trial: Trial, *, cuts: Sequence[int]) -> None:
-    """Check that a copy whose arrays may not be written learns, and never by writing to them.
-
-    Such copies come from pickles of protocol 5 whose buffers are shared, as Dask and Ray have them,
-    and from ``joblib.load(..., mmap_mode="r")``.
-
-    Parameters
-    ----------
-    cuts : sequence of int
-        Numbers of rows after which copies are made, which learn on up to the next.
-    """
-    first, *others = trial.pieces(cuts)
-    model = trial.learn(trial.fresh(), first)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for piece in others:
-            before, case = state_of(model), f"on a read-only copy made after {piece.start} rows"
-            copies = _read_only_copies(model, Path(folder) / f"{piece.start}.joblib")
-            for copy in copies:
-                try:
-                    trial.learn(copy, piece)
-                except Exception as error:
-                    raise BrokenError(f"it raised {error!r} {case}") from error
-                if state_of(model) != before:
-                    raise BrokenError(f"the original changed while rows were learnt {case}")
-            trial.learn(model, piece)
-            for copy in copies:
-                trial.compare(model, copy, case)
-
-
-def _read_only_copies(model: Any, path: Path) -> list[Any]:
-    """Return copies whose buffers are views of those of the model, or of a file."""
-    buffers: list[pickle.PickleBuffer] = []
-    data = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
-    joblib.dump(model, path)
-    shared = [buffer.raw().toreadonly() for buffer in buffers]
-    return [pickle.loads(data, buffers=shared), joblib.load(path, mmap_mode="r")]

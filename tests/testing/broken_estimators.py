@@ -93,17 +93,6 @@ class LearnsBeforeItChecks(MeanScaler):
         return super().partial_fit(X, y, sample_weight)
 
 
-class WritesInPlace(MeanScaler):
-    """Read-only copies: adds to the array that it was given."""
-
-    def _learn(self, rows, weights):
-        super()._learn(rows, weights)
-        if hasattr(self, "rows_"):
-            self.rows_ += len(rows)
-        else:
-            self.rows_ = np.full(3, float(len(rows)))
-
-
 class AcceptsAnything(MeanScaler):
     """No trace: nothing is refused."""
 

@@ -42,7 +42,6 @@ BUGS = {
     planted.CountsReadings: "pure reads",
     planted.LearnsFromReadings: "pure reads",
     planted.RemembersReadings: "pure reads",
-    planted.WritesInPlace: "read-only copies",
     planted.IgnoresWeights: "weights",
     planted.TakesWeightsForRows: "weights",
     planted.TiresOut: "no dip",
