@@ -4,6 +4,8 @@ Public names only, so that two versions are counted in the same way. Counted are
 
 * files and lines of the package, and the lines of code among them: neither blank, nor comment,
   nor docstring;
+* tokens, statements and branches (if, for, while, except, conditional expressions, loops inside
+  brackets, and/or), and how often an attribute of ``self`` is assigned, outside constructors too;
 * ``isinstance`` tests and ``case Class()`` patterns on classes that the package itself defines, or
   on unions of these;
 * for eight calls, the files of the package that are passed and the functions of the package that
@@ -38,12 +40,39 @@ LAYOUT = {
 }
 
 
+BRANCHES = (
+    ast.If, ast.For, ast.While, ast.ExceptHandler, ast.IfExp, ast.comprehension, ast.BoolOp,
+    ast.match_case,
+)  # fmt: skip
+
+
+def tokens_of(source: str) -> list[tokenize.TokenInfo]:
+    """Return the tokens of a source but for comments and layout."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return [token for token in tokens if token.type not in LAYOUT]
+
+
+def n_nodes(trees: list[ast.Module], kinds: type | tuple[type, ...]) -> int:
+    """Return the number of nodes of some kinds."""
+    return sum(isinstance(node, kinds) for tree in trees for node in ast.walk(tree))
+
+
+def stores_to_self(node: ast.AST, inside: str = "") -> Iterator[str]:
+    """Yield the name of the function around each assignment to an attribute of ``self``."""
+    match node:
+        case ast.FunctionDef(name=name):
+            inside = inside or name
+        case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Store()):
+            yield inside
+    for child in ast.iter_child_nodes(node):
+        yield from stores_to_self(child, inside)
+
+
 def lines_of_code(source: str) -> int:
     """Return the number of lines that hold code."""
     lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in LAYOUT:
-            lines.update(range(token.start[0], token.end[0] + 1))
+    for token in tokens_of(source):
+        lines.update(range(token.start[0], token.end[0] + 1))
     for scope in ast.walk(ast.parse(source)):
         if isinstance(scope, SCOPES) and ast.get_docstring(scope, clean=False) is not None:
             docstring = scope.body[0]
@@ -143,10 +172,21 @@ def report(checkout: Path) -> None:
     trees = [ast.parse(source) for source in sources]
     own = own_classes(trees)
     tests = [names & own for tree in trees for names in class_tests(tree) if names & own]
-    print(f"{'files':34}{len(sources):7}")
-    print(f"{'lines':34}{sum(source.count(chr(10)) for source in sources):7}")
-    print(f"{'lines of code':34}{sum(map(lines_of_code, sources)):7}")
-    print(f"{'isinstance tests on own classes':34}{len(tests):7}")
+    n_lines, n_tokens = (sum(map(f, sources)) for f in (lines_of_code, lambda s: len(tokens_of(s))))
+    stores = [name for tree in trees for name in stores_to_self(tree)]
+    for name, count in {
+        "files": len(sources),
+        "lines": sum(source.count(chr(10)) for source in sources),
+        "lines of code": n_lines,
+        "tokens": n_tokens,
+        "tokens per line of code": round(n_tokens / n_lines, 2),
+        "statements": n_nodes(trees, ast.stmt),
+        "branches": n_nodes(trees, BRANCHES),
+        "stores to self": len(stores),
+        "stores to self outside __init__": len(stores) - stores.count("__init__"),
+        "isinstance tests on own classes": len(tests),
+    }.items():
+        print(f"{name:34}{count:7}")
     often = Counter(name for names in tests for name in names).most_common(5)
     print("  most often:", ", ".join(f"{name} {count}" for name, count in often))
 
