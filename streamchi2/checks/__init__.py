@@ -37,13 +37,10 @@ from streamchi2.checks.targets import (
     as_indicators,
     as_label,
     as_labels,
+    as_number,
     as_numbers,
     is_indicator,
-    positions_of_labels,
     refuse_huge,
-    refuse_other_kind,
-    refuse_unknown,
-    union_of_labels,
 )
 
 __all__ = [
@@ -60,6 +57,7 @@ __all__ = [
     "as_indicators",
     "as_label",
     "as_labels",
+    "as_number",
     "as_number_or_choice",
     "as_numbers",
     "as_positive_float",
@@ -72,10 +70,6 @@ __all__ = [
     "columns_of",
     "is_indicator",
     "place_of",
-    "positions_of_labels",
     "refuse_huge",
     "refuse_masked",
-    "refuse_other_kind",
-    "refuse_unknown",
-    "union_of_labels",
 ]

@@ -1,324 +1,334 @@
-"""The targets of a stream: the classes that are known, or the shape of numbers or indicators.
+"""The targets of a stream: the columns that regressions have, and the targets of a block of rows.
 
-Rows with and without a target share one array: labels carry a flag, numbers are NaN where absent.
-Numbers may have names, and indicators with names may get more of them: columns are added then.
+Columns are in order of arrival, so that nothing learnt moves when a label comes late. The targets
+of a block are
+
+* of labels, the column of each row's label: an int64 array (n,), -1 where a row has none;
+* of indicators and numbers, a float64 array (n, n_columns), a row of NaN where a row has none.
+  Where columns came later, earlier arrays are narrower: :meth:`Targets.matrix` pads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy import sparse
 
-from streamchi2.checks import (
-    as_declared_classes,
-    refuse_other_kind,
-    refuse_unknown,
-    union_of_labels,
-)
+from streamchi2.checks import as_label
 from streamchi2.errors import StateMismatchError
-from streamchi2.state import Bool, Int, JsonList, Kind, Labels, Maybe, SavedValue, require
+from streamchi2.saving import Label, saved
+
+Kind = Literal["labels", "indicators", "numbers"]
 
 
-def _no_labels() -> NDArray[Any]:
-    return np.empty(0, np.int64)
+@saved("targets")
+@dataclass(frozen=True)
+class Targets:
+    """The columns of targets that a stream knows.
 
-
-@dataclass(frozen=True, eq=False)
-class ClassTargets(SavedValue):
-    """Labels that a stream has shown or announced, sorted: all text or all numbers.
+    Labels are objects of Python with Python's equality: 1, True and 1.0 are one label, which stays
+    what it was at first. A new object of kind "indicators" or "numbers" is that of rows that name
+    their targets; :meth:`of_columns` makes that of arrays.
 
     Parameters
     ----------
-    labels : ndarray, default=none
-        Those seen or announced.
+    kind : "labels", "indicators" or "numbers"
+        One label a row, several labels that a row has or has not, or numbers.
+    names : tuple, default=()
+        The labels, or the names of columns; the numbers of columns where these have no names.
     complete : bool, default=False
-        Whether the user has declared that there are no others.
-    separate : bool, default=False
-        Whether moments are kept of each class by itself, so that classes can be weighted.
+        Whether there will be no other names, since a user has declared all classes for instance.
+    flat : bool, default=False
+        Whether the user gives and gets numbers as a flat array.
 
     Examples
     --------
-    >>> known = ClassTargets().with_batch(np.array(["spam", "ham"]))
-    >>> known.with_batch(np.array(["eggs"])).labels
-    array(['eggs', 'ham', 'spam'], dtype='<U4')
-    >>> known.with_batch(np.array(["ham"]), classes=["ham", "spam"]).complete
-    True
+    >>> targets, codes = Targets("labels").encode(np.array(["spam", "ham", "spam"]))
+    >>> targets.labels, codes
+    (('spam', 'ham'), array([0, 1, 0]))
+    >>> targets.encode(["eggs", "ham"])[1]
+    array([2, 1])
+    >>> targets.classes_sorted
+    (array(['ham', 'spam'], dtype='<U4'), array([1, 0]))
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "labels": Labels(),
-        "complete": Bool(),
-        "separate": Bool(),
-    }
-
-    labels: NDArray[Any] = field(default_factory=_no_labels)
+    kind: Kind
+    names: tuple[Label, ...] = ()
     complete: bool = False
-    separate: bool = False
+    flat: bool = False
+    index: dict[Any, int] = field(init=False, repr=False, compare=False)  # column of each name
 
-    n_targets: ClassVar[int] = 0  # numeric ones
-    have_probabilities: ClassVar[bool] = True
-
-    @property
-    def classes(self) -> NDArray[Any] | None:
-        """The labels, one an output of a model."""
-        return self.labels
-
-    @cached_property
-    def label_set(self) -> frozenset[Any]:
-        """The labels as plain values of Python."""
-        return frozenset(self.labels.tolist())
-
-    def absent(self, n_rows: int) -> NDArray[Any]:
-        """Return as many absent targets."""
-        return without_labels(n_rows, self.labels.dtype)
-
-    def with_batch(self, labels: NDArray[Any], classes: ArrayLike | None = None) -> Self:
-        """Return what is known after a batch, or refuse its labels or the classes declared."""
-        known = self if classes is None else self._declared(classes)
-        refuse_other_kind(labels, self.labels)
-        refuse_other_kind(labels, known.labels)
-        if known.complete:
-            refuse_unknown(labels, known.labels)
-            return known
-        if labels.size == 1 and known.labels.size and np.isin(labels, known.labels).all():
-            return known
-        return replace(known, labels=union_of_labels(known.labels, labels))
-
-    def merged(self, other: Any) -> Self:
-        """Return what two streams know together, or refuse."""
-        self._check_kind(other)
-        try:
-            together = union_of_labels(self.labels, other.labels)
-        except ValueError as error:
-            raise StateMismatchError(f"classes must agree to merge: {error}") from error
-        for side in (self, other):
-            if side.complete and not np.array_equal(side.labels, together):
-                raise StateMismatchError(
-                    f"classes were declared as {side.labels.tolist()} and must agree to merge, "
-                    f"got {together.tolist()} together"
-                )
-        return replace(self, labels=together, complete=self.complete or other.complete)
-
-    def _check_kind(self, other: Any) -> None:
-        if not isinstance(other, ClassTargets):
-            raise StateMismatchError(f"targets must be labels to merge, got {other!r}")
-        if self.separate != other.separate:
-            raise StateMismatchError("moments must be kept of each class on both sides to merge")
-        if self.labels.size and other.labels.size:
-            kinds = [side.labels.dtype.kind in "UT" for side in (self, other)]
-            if kinds[0] != kinds[1]:
-                raise StateMismatchError(
-                    "classes must be all text or all numbers to merge, got "
-                    f"{self.labels[0].item()!r} and {other.labels[0].item()!r}"
-                )
-
-    def _declared(self, classes: ArrayLike) -> Self:
-        declared = as_declared_classes(classes)
-        refuse_other_kind(declared, self.labels)
-        if self.complete and not np.array_equal(declared, self.labels):
-            raise ValueError(
-                f"classes must stay the same, got {declared.tolist()} after {self.labels.tolist()}"
-            )
-        refuse_unknown(self.labels, declared)
-        return replace(self, labels=declared, complete=True)
-
-    def validate(self) -> None:
-        """Require labels that are sorted and distinct."""
-        ascending = self.labels.size < 2 or (self.labels[1:] > self.labels[:-1]).all()
-        require(ascending, "labels must ascend")
-
-    def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
-        """Require labels that are known, with a flag for each row."""
-        require(targets is not None and targets.dtype.names == ("label", "given"), "no labels")
-        assert targets is not None
-        self.check_values(targets["label"][targets["given"]])
-
-    def check_values(self, labels: NDArray[Any]) -> None:
-        """Require labels to be among the known ones."""
-        if labels.size:
-            text = [side.dtype.kind == "U" for side in (labels, self.labels)]
-            agree = text[0] == text[1] and np.isin(labels, self.labels).all()
-            require(agree, "all labels of the stream must be known")
-
-
-@dataclass(frozen=True)
-class NumericTargets(SavedValue):
-    """Numeric targets: how many a row, and whether the user gives them as a flat array.
-
-    ``names`` are those of the columns where rows name their targets, in the order in which they
-    came; None where columns are known by their place. Before the first name there is one column
-    without a name, of zeros or absent.
-    """
-
-    STATE: ClassVar[dict[str, Kind]] = {
-        "n_targets": Int(1),
-        "flat": Bool(),
-        "names": Maybe(JsonList()),
-    }
-
-    n_targets: int
-    flat: bool
-    names: tuple[str | int, ...] | None = None
-
-    have_probabilities: ClassVar[bool] = False
-    separate: ClassVar[bool] = False  # there are no classes whose moments could be
-    classes: ClassVar[NDArray[Any] | None] = None
+    def __post_init__(self) -> None:
+        index = {name: column for column, name in enumerate(self.names)}
+        object.__setattr__(self, "index", index)
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the value of these fields."""
-        names = state["names"]
-        return cls(**{**state, "names": None if names is None else tuple(names)})
+    def of_columns(cls, kind: Kind, values: NDArray[np.float64]) -> Self:
+        """Return the targets whose columns are those of an array, flat or not, for good."""
+        flat = values.ndim == 1
+        return cls(kind, tuple(range(1 if flat else values.shape[1])), complete=True, flat=flat)
 
-    @cached_property
-    def columns(self) -> dict[str | int, int]:
-        """The column of each name."""
-        return {name: place for place, name in enumerate(self.names or ())}
-
-    def with_names(self, names: Iterable[str | int]) -> Self:
-        """Return targets with the columns of more names behind the present ones.
-
-        >>> IndicatorTargets(1, names=()).with_names(["red", "blue"]).with_names(["red", 3]).names
-        ('red', 'blue', 3)
-        """
-        new = dict.fromkeys(name for name in names if name not in self.columns)
-        if not new:
-            return self
-        together = (*(self.names or ()), *new)
-        return replace(self, n_targets=len(together), names=together)
-
-    def aligned(self, values: NDArray[np.float64], before: NumericTargets) -> NDArray[np.float64]:
-        """Return values, one a column of ``before``, in these columns: zero for a name it has not.
-
-        NaN, where a row has no target, stands in all columns.
-        """
-        if self.names == before.names:
-            return values
-        absent = np.isnan(values[..., :1])
-        found = np.repeat(np.where(absent, np.nan, 0.0), self.n_targets, axis=-1)
-        both = [name for name in before.columns if name in self.columns]
-        mine, theirs = ([side.columns[name] for name in both] for side in (self, before))
-        found[..., mine] = values[..., theirs]
-        return found
-
-    def absent(self, n_rows: int) -> NDArray[np.float64]:
-        """Return as many absent targets."""
-        return np.full((n_rows, self.n_targets), np.nan)
+    def check_state(self) -> None:
+        """Raise ValueError where two columns have one name."""
+        if len(self.index) != len(self.names):
+            raise ValueError("names must be distinct")
 
     @property
-    def shape(self) -> str:
-        """The shape that targets must have, for messages."""
-        return "(n,)" if self.flat else f"(n, {self.n_targets})"
+    def labels(self) -> tuple[Label, ...]:
+        """The labels, or the names of columns."""
+        return self.names
 
-    def merged(self, other: Any) -> Self:
-        """Return the same, or refuse targets of another shape or of other names."""
-        if self._may_have_names_of(other):
-            return self.with_names(other.names)
-        if self != other:
-            theirs = getattr(other, "shape", other)
-            raise StateMismatchError(
-                f"targets must have the same shape to merge, got {self.shape} and {theirs}"
+    @property
+    def n_columns(self) -> int:
+        """Number of columns; where they have names one, of zeros, before the first name."""
+        return max(len(self.names), int(self.kind != "labels"))
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether columns are labels, which have a probability."""
+        return self.kind != "numbers"
+
+    @property
+    def classes_sorted(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Labels as an array, sorted, and the column of each; other columns as they came.
+
+        The array has dtype object where another one would change a label.
+        """
+        names: tuple[Any, ...] = self.names
+        order = list(range(len(names)))
+        if self.kind == "labels":
+            order.sort(key=names.__getitem__)
+        return label_array([names[column] for column in order]), np.array(order, dtype=np.intp)
+
+    def declared(self, classes: Sequence[Any]) -> Self:
+        """Return targets of which the user says that there are no others, or refuse.
+
+        >>> Targets("labels").declared([0, 1]).encode([0, 3])
+        Traceback (most recent call last):
+            ...
+        ValueError: y must be one of the declared classes [0, 1], got 3 at row 1
+        """
+        if self.kind != "labels":
+            if tuple(classes) != self.names:
+                raise ValueError(
+                    "classes must be the numbers of the columns of y where it has a column for "
+                    f"each label, got {list(classes)} for {self.n_columns} columns"
+                )
+            return self
+        if self.complete and set(classes) != self.index.keys():
+            raise ValueError(
+                f"classes must stay the same, got {list(classes)} after {list(self.names)}"
             )
-        return self
+        missing = list(self.index.keys() - set(classes))
+        together = self._with_labels(classes)
+        if missing:
+            raise ValueError(
+                f"classes must hold every label that came before, got {list(classes)} after "
+                f"{missing[0]!r}"
+            )
+        return replace(together, complete=True)
 
-    def _may_have_names_of(self, other: Any) -> bool:
-        if type(self) is not type(other) or self.names is None or other.names is None:
-            return False
-        known = self.columns.keys(), other.columns.keys()
-        return known[0] == known[1] or not all(known)  # in any order, or not known yet
+    def encode(self, values: NDArray[Any] | Sequence[Any]) -> tuple[Self, NDArray[Any]]:
+        """Return what is known after a batch, and its targets as those of a block, or refuse.
 
-    def validate(self) -> None:
-        """Require one target a row where they are flat."""
-        require(self.n_targets == 1 or not self.flat, "flat targets are one a row")
-        self._check_names()
+        Parameters
+        ----------
+        values : array or list
+            As :func:`as_labels`, :func:`as_indicators` and :func:`as_numbers` return them.
+        """
+        if isinstance(values, np.ndarray) and (values.ndim == 2 or self.kind == "numbers"):
+            if self.kind == "labels":
+                self._refuse_form("a column for each label")
+            if values.shape[1:] != (() if self.flat else (self.n_columns,)):
+                raise ValueError(f"y must keep its shape {self._shape}, got {values.shape}")
+            return self, values.reshape(len(values), self.n_columns)
+        if self.kind != "labels":
+            self._refuse_form("one label a row")
+        labels = values.tolist() if isinstance(values, np.ndarray) else values
+        targets = self._with_labels(labels)
+        codes = map(targets.index.__getitem__, labels)
+        return targets, np.fromiter(codes, dtype=np.int64, count=len(labels))
 
-    def _check_names(self) -> None:
-        if self.names is None:
-            return
-        require(not self.flat, "flat targets have no names")
-        require(len(self.columns) == len(self.names), "names must be distinct")
-        require(self.n_targets == max(1, len(self.names)), "names must be one a column")
-        plain = all(type(name) in (str, int) for name in self.names)
-        require(plain, "names must be text or whole numbers")
+    def encode_one(self, target: Any) -> tuple[Self, int | NDArray[np.float64]]:
+        """Return the same for one row: of a label, a number, or a dict of names to numbers.
 
-    def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
-        """Require numbers of the right shape."""
-        shape = (n_rows, self.n_targets)
-        fits = targets is not None and targets.shape == shape and targets.dtype == np.float64
-        require(fits, f"targets must be float64 of shape {shape}")
+        Indicators that a dict does not name are zero.
 
-    def check_values(self, targets: NDArray[Any]) -> None:
-        """Any number will do."""
+        >>> targets, _ = Targets("indicators").encode_one({"red": 1.0})
+        >>> targets.encode_one({"blue": 1.0})
+        (Targets(kind='indicators', names=('red', 'blue'), complete=False, flat=False), \
+array([0., 1.]))
+        """
+        if self.kind == "labels":
+            targets = self if target in self.index else self._with_labels([target])
+            return targets, targets.index[target]
+        if self.flat:
+            return self, np.array([target], dtype=np.float64)
+        targets = self._with_names(target)
+        values = np.zeros(targets.n_columns)
+        for name, value in target.items():
+            values[targets.index[name]] = value
+        return targets, values
+
+    def absent(self, n_rows: int) -> NDArray[Any]:
+        """Return the targets of a block that has none."""
+        if self.kind == "labels":
+            return np.full(n_rows, -1, dtype=np.int64)
+        return np.full((n_rows, self.n_columns), np.nan)
+
+    def merged(self, other: Self) -> tuple[Self, NDArray[np.intp]]:
+        """Return what two streams know together, and the columns there of the other one's columns.
+
+        Law: the names of both, in any order of merging.
+        """
+        self._check_kind(other)
+        together = tuple(dict.fromkeys((*self.names, *other.names)))
+        for side in (self, other):
+            if side.complete and len(side.names) < len(together):
+                if self.kind != "labels":
+                    self._refuse_merging(other)
+                raise StateMismatchError(
+                    f"classes were declared as {list(side.names)} and must agree to merge, got "
+                    f"{list(together)} together"
+                )
+        merged = replace(self, names=together, complete=self.complete or other.complete)
+        # The one column without a name becomes that of the first name: it holds zeros, or NaN.
+        columns = [merged.index[name] for name in other.names] or [0] * other.n_columns
+        return merged, np.array(columns, dtype=np.intp)
+
+    @staticmethod
+    def has_target(block: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which rows of a block have a target.
+
+        >>> Targets.has_target(np.array([2, -1])), Targets.has_target(np.array([[1.0], [np.nan]]))
+        (array([ True, False]), array([ True, False]))
+        """
+        has: NDArray[np.bool_] = block >= 0 if block.ndim == 1 else ~np.isnan(block[:, 0])
+        return has
+
+    @staticmethod
+    def matrix(block: NDArray[Any], n_columns: int) -> NDArray[np.float64] | sparse.csr_array:
+        """Return the targets of a block as a matrix: labels as sparse rows of one 1.
+
+        Rows without a label have no 1; columns that came later are zero (NaN in absent rows).
+
+        >>> Targets.matrix(np.array([1, -1, 0]), 3).toarray()
+        array([[0., 1., 0.],
+               [0., 0., 0.],
+               [1., 0., 0.]])
+        >>> Targets.matrix(np.array([[5.0], [np.nan]]), 2)
+        array([[ 5.,  0.],
+               [nan, nan]])
+        """
+        if block.ndim == 1:
+            has = block >= 0
+            ends = np.concatenate([[0], np.cumsum(has)])
+            ones = np.ones(ends[-1])
+            return sparse.csr_array((ones, block[has], ends), shape=(block.size, n_columns))
+        return Targets.moved(block, np.arange(block.shape[1]), n_columns)
+
+    @staticmethod
+    def moved(block: NDArray[Any], columns: NDArray[np.intp], n_columns: int) -> NDArray[Any]:
+        """Return the targets of a block after :meth:`merged` has given their columns.
+
+        >>> Targets.moved(np.array([0, -1, 1]), np.array([2, 0]), 3)
+        array([ 2, -1,  0])
+        """
+        if block.ndim == 1:
+            codes: NDArray[np.int64] = np.append(columns, -1)[block]
+            return codes
+        width = block.shape[1]
+        if width == n_columns and (columns[:width] == np.arange(width)).all():
+            return block
+        padded = np.zeros((block.shape[0], n_columns))
+        padded[:, columns[:width]] = block
+        padded[np.isnan(block[:, 0])] = np.nan
+        return padded
+
+    def _with_labels(self, labels: Sequence[Any]) -> Self:
+        new = [as_label(label) for label in dict.fromkeys(labels) if label not in self.index]
+        if not new:
+            return self
+        first = (*self.names, *new)[0]
+        for label in new:
+            if _type_of(label) is not _type_of(first):
+                raise TypeError(
+                    f"y must hold labels of one kind, got {label!r} after {first!r}; all must be "
+                    "text or numbers, not both"
+                )
+        if self.complete:
+            raise ValueError(
+                f"y must be one of the declared classes {list(self.names)}, got {new[0]!r} at row "
+                f"{list(labels).index(new[0])}"
+            )
+        return replace(self, names=(*self.names, *new))
+
+    def _with_names(self, target: Mapping[Any, float]) -> Self:
+        is_new = not target.keys() <= self.index.keys()
+        if self.kind == "numbers":
+            if not target:
+                raise ValueError("y must hold a number for each target, got an empty dict")
+            if self.names and (is_new or len(target) < len(self.names)):
+                raise ValueError(
+                    f"y must hold the targets {list(self.names)} as before, got {list(target)}; "
+                    "leave out rows that lack one, or observe them"
+                )
+        if not is_new:
+            return self
+        names = tuple(dict.fromkeys((*self.names, *target)))
+        return replace(self, names=names, complete=self.kind == "numbers")
+
+    def _check_kind(self, other: Self) -> None:
+        if (self.kind, self.flat) != (other.kind, other.flat):
+            self._refuse_merging(other)
+        if self.kind == "labels" and self.names and other.names:
+            mine, theirs = self.names[0], other.names[0]
+            if _type_of(mine) is not _type_of(theirs):
+                raise StateMismatchError(
+                    f"classes must be all text or all numbers to merge, got {mine!r} and {theirs!r}"
+                )
+
+    def _refuse_merging(self, other: Self) -> NoReturn:
+        raise StateMismatchError(
+            "targets must have the same shape to merge, got "
+            f"{self.kind} {self._shape} and {other.kind} {other._shape}"
+        )
+
+    def _refuse_form(self, got: str) -> NoReturn:
+        form = "one label a row"
+        if self.kind != "labels":
+            form = f"a column for each of {self.n_columns} labels"
+        raise ValueError(
+            f"y must keep its form, {form}, got {got}; rows without labels that are observed first "
+            "count as one label a row"
+        )
+
+    @property
+    def _shape(self) -> str:
+        if self.flat or self.kind == "labels":
+            return "(n,)"
+        shape = f"(n, {self.n_columns})"
+        by_number = self.names == tuple(range(len(self.names)))
+        return shape if by_number else f"{shape} named {list(self.names)}"
 
 
-@dataclass(frozen=True)
-class IndicatorTargets(NumericTargets):
-    """Several labels that each row has or has not: columns of ones and zeros."""
+def label_array(labels: Sequence[Any]) -> NDArray[Any]:
+    """Return labels as an array of the type that numpy chooses, unless that changes a label.
 
-    flat: bool = False
-
-    have_probabilities: ClassVar[bool] = True
-
-    def _may_have_names_of(self, other: Any) -> bool:
-        # Labels that one side has not met are labels that its rows have not.
-        return type(self) is type(other) and self.names is not None and other.names is not None
-
-    def validate(self) -> None:
-        """Require two labels or more, a column each, or names."""
-        several = self.n_targets > 1 or self.names is not None
-        require(several and not self.flat, "indicators are two columns or more")
-        self._check_names()
-
-    def check_block(self, targets: NDArray[Any] | None, n_rows: int) -> None:
-        """Require zeros and ones, or NaN where labels are absent."""
-        super().check_block(targets, n_rows)
-        assert targets is not None
-        self.check_values(targets)
-
-    def check_values(self, targets: NDArray[Any]) -> None:
-        """Require zeros and ones, or NaN where labels are absent."""
-        known = np.isnan(targets) | (targets == 0.0) | (targets == 1.0)
-        require(known.all(), "indicators must be 0 or 1")
-
-
-def with_labels(labels: NDArray[Any], given: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-    """Return labels in the form that lets rows with and without labels share a buffer.
-
-    ``given`` tells which rows have one, where not all have.
-
-    >>> with_labels(np.array(["ham", "spam"]))["given"]
-    array([ True,  True])
+    >>> label_array([2, 3.0]), label_array([2**70, 1])
+    (array([2., 3.]), array([1180591620717411303424, 1], dtype=object))
     """
-    marked = without_labels(labels.size, labels.dtype)
-    there = slice(None) if given is None else given
-    marked["label"][there], marked["given"][there] = labels[there], True
-    return marked
+    array = np.array(labels)
+    if array.tolist() != list(labels):
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+    return array
 
 
-def without_labels(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return as many absent labels.
-
-    >>> without_labels(2, np.dtype(np.int64))["given"]
-    array([False, False])
-    """
-    return np.zeros(n_rows, dtype=[("label", dtype), ("given", np.bool_)])
-
-
-def has_target(targets: NDArray[Any] | None, n_rows: int) -> NDArray[np.bool_]:
-    """Tell which rows have a target.
-
-    >>> has_target(np.array([[1.0], [np.nan]]), 2)
-    array([ True, False])
-    """
-    if targets is None:
-        return np.zeros(n_rows, dtype=np.bool_)
-    if targets.dtype.names is not None:
-        given: NDArray[np.bool_] = targets["given"]
-        return given
-    numbers: NDArray[np.float64] = targets
-    return np.isfinite(numbers[:, 0])
+def _type_of(label: Any) -> type:
+    """Return what sorts together: text, bytes or numbers."""
+    return type(label) if isinstance(label, str | bytes) else float
