@@ -1,15 +1,19 @@
-"""One stream of rows: its feature map, its statistics, its pending rows and its provenance.
+"""One stream of rows: the block that is pending, what was learnt before it, and where rows are from.
 
-Every estimator holds one. A stream is fed in blocks that end at absolute positions, so that nothing
-depends on how rows were cut into batches; reading it includes the pending rows and changes nothing.
+Every estimator of both front ends holds one. Rows are learnt in blocks whose ends are decided by
+what has been learnt (:mod:`streamchi2.statistics.schedule`), so that nothing depends on how rows
+were cut into batches. Reading is flushing: :meth:`Stream.settled` is a copy that has learnt the
+pending rows too.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,630 +21,590 @@ from scipy import sparse
 
 from streamchi2.checks import Floats, Rows
 from streamchi2.errors import StateMismatchError
-from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap
-from streamchi2.provenance import Provenance, ProvenanceKind, merged_provenance
-from streamchi2.reading import PendingFeatures, Reading
-from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.solvers.dual_ridge import GramMatrix
-from streamchi2.state import Bool, Float, Int, JsonList, Kind, Maybe, Object, Saved, require
-from streamchi2.statistics.change import Change, Step
-from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.row_buffer import Block, Boundaries, Row, RowBuffer
-from streamchi2.statistics.targets import (
-    ClassTargets,
-    IndicatorTargets,
-    NumericTargets,
-)
+from streamchi2.features import MapSpec
+from streamchi2.learnt import Learnt, Settings
+from streamchi2.model import Model, choose, fit
+from streamchi2.provenance import Provenance, merged_provenance
+from streamchi2.saving import register
+from streamchi2.solvers.choice import Choice, LearnerSpec
+from streamchi2.statistics import schedule
+from streamchi2.statistics.buffer import Block, PendingRows, Row
+from streamchi2.statistics.targets import Targets, has_target, reordered
 from streamchi2.threads import checkpoint, deferred_interrupts, one_blas_thread
 
-LONGEST_BLOCK = 1024
-_MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
+Result = TypeVar("Result")
 
 
-def _kept_rows(n_features: int) -> int:
-    """Return up to how many rows features are kept: an eighth more than there are features.
-
-    Where rows are about as many as features, moments alone may mistake the best penalty. On a
-    stream of mail with 1024 features accuracy fell from .90 at 1023 rows to .82 at 1024.
-    """
-    return n_features + n_features // 8
-
-
-class Stream(Saved):
+class Stream:
     """A stream of rows and all that is remembered of it.
 
-    Laws: any cutting of the same rows into updates gives the same state, bit for bit; merging
-    shards that share a map equals one pass; a failed update leaves whole blocks; reading includes
-    the pending rows and changes nothing.
+    Laws: any cutting of the same rows into batches gives the same state, bit for bit; merging
+    shards that share a map equals one pass; what is refused changes nothing; reading changes
+    nothing.
 
     Parameters
     ----------
     n_features : int
         Width of the rows.
-    names : ndarray of str or None, default=None
+    names : tuple of str or None, default=None
         Names of the columns.
-    feature_map : AdaptiveFeatureMap or None, default=None
-        An empty map; None where the rows themselves are the features.
-    targets : ClassTargets, NumericTargets or None, default=None
-        What is learnt beside the features.
+    spec : MapSpec or None, default=None
+        Of the feature map; None where the rows themselves are the features.
+    targets : Targets or None, default=None
+        What is known of the targets; None where there are none.
+    half_life : float or None, default=None
+        Rows after which a row counts half.
     learns : bool, default=True
         Whether statistics of the features are kept at all.
-    half_life : float or None, default=None
-        Rows after which a row counts half; that of the map where there is one.
-    longest : int or None, default=None
-        Most rows of a block where blocks end at growing steps; None where they do not.
+    by_class : bool, default=False
+        Whether they are kept of each class by itself.
+    row_by_row : bool, default=False
+        Whether rows come and are featurised one by one, and models are solved as blocks end.
 
     Notes
     -----
-    One lock covers updates, merges and readings: a thread that reads sees the state between two
-    calls, never inside one, and what it has read is its own copy. Ctrl-C and other signals wait for
-    the end of a block. What memory may be lacking for is done before a block changes anything; a
-    change that fails all the same is finished before the stream is used again. Learning runs on
-    one BLAS thread, because sums depend on how many threads share them.
+    Until there are enough rows to plan the map for good the stream is young: all its rows are
+    pending, and what they teach is a pure function of them, made anew after 1, 4, 16, ... rows.
+
+    One lock covers learning, merging and the copy that is read. Ctrl-C waits for the end of a
+    block. What fails before a block is added has changed nothing. If an addition breaks off, for
+    lack of memory say, the stream is torn, and refuses everything from then on.
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "n_features": Int(1),
-        "names": Maybe(JsonList()),
-        "feature_map": Maybe(Object((AdaptiveFeatureMap,))),
-        "targets": Maybe(Object((ClassTargets, NumericTargets, IndicatorTargets))),
-        "learns": Bool(),
-        "half_life": Maybe(Float(0.0)),
-        "longest": Maybe(Int(1, LONGEST_BLOCK)),
-        "statistics": Maybe(Object((FeatureStatistics,))),
-        "buffer": Object((RowBuffer,)),
-        "provenance": ProvenanceKind(),
+    _saved_fields: ClassVar[Mapping[str, Any]] = {
+        "settings": Settings,
+        "names": tuple[str, ...] | None,
+        "targets": Targets | None,
+        "learnt": Learnt | None,
+        "pending": Block | None,
+        "plan_at": int,
+        "provenance": Provenance,
+        "latest": Model | None,
+        "unsolved": bool,
+        "work": tuple[float, float],
     }
 
     def __init__(
         self,
         n_features: int,
         *,
-        names: NDArray[Any] | None = None,
-        feature_map: AdaptiveFeatureMap | None = None,
-        targets: ClassTargets | NumericTargets | None = None,
-        learns: bool = True,
+        names: tuple[str, ...] | None = None,
+        spec: MapSpec | None = None,
+        targets: Targets | None = None,
         half_life: float | None = None,
-        longest: int | None = None,
+        learns: bool = True,
+        by_class: bool = False,
+        row_by_row: bool = False,
     ) -> None:
-        self.n_features = n_features
+        self.settings = Settings(n_features, spec, half_life, learns, by_class, row_by_row)
         self.names = names
-        self.feature_map = feature_map
         self.targets = targets
-        self.learns = learns
-        self.half_life = half_life if feature_map is None else feature_map.params.half_life
-        self.longest = longest
-        self.statistics: FeatureStatistics | None = None  # made with the map
+        self.learnt: Learnt | None = None  # None while young
+        self.pending = PendingRows()
+        self.plan_at = self.settings.first_rows  # later where the first rows are all equal
         self.provenance: Provenance = {}
-        self.buffer = RowBuffer(self._boundaries())
+        self.latest: Model | None = None  # that of the last solution, where rows come one by one
+        self.unsolved = False  # whether another one is due
+        self.work = 0.0, 0.0  # operations of learning and of solving
         self._start()
 
     def _start(self) -> None:
-        """Create what is no state: the lock, caches, and how many threads to use."""
+        """Create what is no state: the lock, and what can be made again."""
         self.lock = threading.RLock()
         self.version = 0  # grows with every change
         self.n_jobs: int | None = None
-        # Before the map is planned: whether maps of the first 1, 4, 16, ... rows serve meanwhile,
-        # as a model that is solved at every step needs, or maps of all rows while they are few.
-        self.stepwise = False
-        self._few: tuple[int, FeatureMap] | None = None
-        # The empty map, and what was planned of it, or None where its first rows are all equal.
-        self._provisional: tuple[AdaptiveFeatureMap, AdaptiveFeatureMap | None] | None = None
-        self._reading: Reading | None = None
-        self._unfinished: Change | None = None  # that failed for lack of memory
-        self.pending_cache = PendingFeatures()
-        self.gram_cache = GramMatrix()
+        self.torn = False
+        self._young: Learnt | None = None
+        self._results: tuple[int, dict[Hashable, Any]] = 0, {}
+        self._lengths = self._block_lengths()
+
+    @property
+    def n_features(self) -> int:
+        """Width of the rows."""
+        return self.settings.n_features
+
+    @property
+    def spec(self) -> MapSpec | None:
+        """What the user chose about the map."""
+        return self.settings.spec
 
     @property
     def n_rows(self) -> int:
         """Number of rows seen, pending and merged ones included."""
-        if self._unfinished is not None:
-            with one_blas_thread:  # as where it was begun: sums depend on it
-                self.finish()
-        return self.buffer.stop
+        return self.pending.n_rows + (0 if self.learnt is None else self.learnt.position)
 
     @property
     def is_planned(self) -> bool:
-        """Whether rows can be featurised for good: there is a map, or none is needed."""
-        return self.feature_map is None or self.feature_map.feature_map is not None
+        """Whether the map is there for good."""
+        return self.learnt is not None
 
     @property
-    def next_stop(self) -> int:
-        """The position at which the pending rows become a block."""
-        return self.buffer.boundaries.after(self.buffer.position)
+    def _n_columns(self) -> int:
+        return 0 if self.targets is None else self.targets.n_columns
 
-    def _boundaries(
-        self, n_pending: int = 0, adaptive: AdaptiveFeatureMap | None = None
-    ) -> Boundaries:
-        """Return where blocks end; growing steps begin where the dual form ends."""
-        adaptive = self.feature_map if adaptive is None else adaptive
-        if adaptive is None:
-            return Boundaries()
-        schedule = adaptive.schedule
-        if adaptive.feature_map is None and n_pending >= schedule.first_rows:
-            # Rows that are all equal say nothing about a map: it is planned on twice as many.
-            doublings = (n_pending // schedule.first_rows).bit_length()
-            schedule = replace(schedule, first_rows=schedule.first_rows << doublings)
-        longest = self.longest
-        dual_rows = self._dual_rows(adaptive.feature_map)
-        if longest is None or not dual_rows:
-            return Boundaries(schedule.positions, schedule.periods)
-        if schedule.half_life is not None:
-            longest = min(longest, 1 << max(0, int(schedule.half_life / 8).bit_length() - 1))
-        return Boundaries(schedule.positions, schedule.periods, dual_rows, longest)
-
-    @property
-    def dual_rows(self) -> int:
-        """Rows up to which features are kept for the dual form; 0 where they are not."""
-        return self._dual_rows(None if self.feature_map is None else self.feature_map.feature_map)
-
-    def _dual_rows(self, feature_map: FeatureMap | None) -> int:
-        adaptive = self.feature_map
-        if not self.learns or self.targets is None:
-            return 0
-        if adaptive is None:
-            return _kept_rows(self.n_features)
-        known = adaptive.n_components if feature_map is None else feature_map.n_components
-        return 0 if known is None else max(_kept_rows(known), adaptive.params.first_rows)
-
-    def update(
+    def learn(
         self,
         rows: Rows,
         targets: NDArray[Any] | None = None,
         weights: NDArray[np.float64] | None = None,
-        known: ClassTargets | NumericTargets | None = None,
-    ) -> Self:
-        """Take in rows of positive weight that have already been validated.
+        after: Targets | None = None,
+    ) -> None:
+        """Learn rows that have been validated, all of positive weight.
 
-        ``known`` is what is known of the targets with this batch, by default what was known.
+        Where a block fails, or Ctrl-C comes, the blocks before it have been learnt, the rows that
+        were pending still are, and the rest of the batch has not been seen.
 
-        Where a block fails or Ctrl-C comes, the blocks before it have been learnt, the rows that
-        were pending before still are, and the rest of the batch has not been seen.
+        Parameters
+        ----------
+        rows : ndarray or csr_array, shape (n, d)
+            May be overwritten by the caller afterwards.
+        targets : ndarray or None, default=None
+            Codes or columns of numbers.
+        weights : ndarray, shape (n,), or None, default=None
+            None where every row weighs one.
+        after : Targets or None, default=None
+            What is known of the targets with these rows; by default what was known before.
         """
-        # Warnings are not deferred: where a filter makes errors of them the block is not learnt.
-        with self.lock, deferred_interrupts():
-            n_before = self.n_rows
-            before, boundaries = self.targets, self.buffer.boundaries
-            arrived = Block(n_before, rows, targets, weights)
-            self.targets = known or before
+        weights = np.ones(rows.shape[0]) if weights is None else weights
+        arrived, messages = Block(rows, targets, weights), list[Warning]()
+        with self.lock, deferred_interrupts(), one_blas_thread:
+            self.refuse_torn()
+            before, n_before = self.targets, self.n_rows
+            self.targets = after or before
             try:
-                while (split := self.buffer.split(arrived)) is not None:
+                while (n_missing := self._missing(arrived)) is not None:
                     checkpoint()
-                    block, rest = split
-                    if self._must_wait(block):
-                        self.buffer.boundaries = self._boundaries(block.stop - block.start)
-                        continue
-                    self.learn_block(block)
-                    arrived = rest
-                self.buffer.hold(arrived)
+                    pending = self.pending.copy()
+                    pending.extend(arrived.part(0, n_missing))
+                    messages += self._end_block(pending)
+                    arrived = arrived.part(n_missing, arrived.n_rows)
+                self.pending.extend(arrived)
+                self._lengths = self._block_lengths()
             except BaseException:
-                if self.n_rows == n_before:  # nothing of the batch was learnt
-                    self.targets, self.buffer.boundaries = before, boundaries
+                if self.n_rows == n_before:
+                    self.targets = before
                 raise
-            self._changed()
-        return self
+            finally:
+                self.version += 1
+        _tell(messages)
 
-    def set_targets(self, targets: ClassTargets | NumericTargets | None) -> None:
-        """Replace what is known of the targets; where names came or went, rows get their columns.
+    def append(
+        self,
+        row: Row,
+        target: Any,
+        weight: float,
+        after: Targets | None = None,
+        features: Floats | None = None,
+        spec: LearnerSpec | None = None,
+    ) -> bool:
+        """Learn one validated row with named columns, and tell whether that ended a block.
 
-        A label that is new has been absent from all rows so far.
+        Parameters
+        ----------
+        row : Row
+            Columns and values.
+        target : int, ndarray or None
+            A code or an array of numbers, -1 or NaN where absent; None where there are no targets.
+        weight : float
+            Positive.
+        after : Targets or None, default=None
+            What is known of the targets with this row.
+        features : ndarray or None, default=None
+            Those of the row under the map of :meth:`present`.
+        spec : LearnerSpec or None, default=None
+            How models are solved, where there are any.
         """
-        before = self.targets
-        if targets is before or targets == before:
-            return
-        values: dict[str, Any] = {"targets": targets}
-        steps: tuple[Step, ...] = ()
-        with self.lock:
-            self.finish()
-            if isinstance(targets, NumericTargets) and isinstance(before, NumericTargets):
-                values["buffer"] = self.buffer.aligned(before, targets)
-                values |= {"version": self.version + 1, "_reading": None}
-                if self.statistics is not None:
-                    steps = (self.statistics.aligning(before, targets),)
-            self._unfinished = Change(self, values, steps)
-            self.finish()
-
-    def append_block(self, block: Block) -> None:
-        """Add rows that complete no block."""
-        self.buffer.hold(block)
-        self._changed()
-
-    def append(self, row: Row, target: Any, weight: float) -> None:
-        """Add one row with named columns that completes no block."""
-        self.buffer.append(row, target, weight)
-        self._changed()
-
-    def learn_block(self, block: Block, features: Floats | None = None) -> None:
-        """Learn the next block, which begins where the last one ended.
-
-        ``features`` are those of the block under the present map, where they are known already.
-        """
-        with one_blas_thread:
-            if self._unfinished is not None:
-                self.finish()
-            adaptive, feature_map = self.feature_map, None
-            steps: list[Step] = []
-            values: dict[str, Any] = {"_few": None, "_provisional": None, "_reading": None}
-            if adaptive is not None:
-                # All that may fail works on copies, which share what is large.
-                adaptive = adaptive.copy()
-                feature_map = adaptive.absorb(block.rows, block.weights)
-                adaptive.adapt(block.stop)
-            if self.learns:
-                if features is None:
-                    features = (
-                        block.rows
-                        if feature_map is None
-                        else self.pending_cache.of(feature_map, block, self.n_jobs)
-                    )
-                statistics = self.statistics
-                if statistics is None:
-                    statistics = self.new_statistics(features.shape[1], feature_map)
-                steps.append(
-                    statistics.absorbing(features, block.rows, block.targets, block.weights)
-                )
-                if not statistics.is_dual or block.stop >= statistics.dual_rows:
-                    values["gram_cache"] = GramMatrix()
-                values["statistics"] = statistics
-            steps.append(self.buffer.moving(block.stop, self._boundaries(0, adaptive)))
-            values |= {"feature_map": adaptive, "version": self.version + 1}
-            # Written down first: what is begun can be finished.
-            self._unfinished = Change(self, values, tuple(steps))
-            self.finish()
-
-    def finish(self) -> None:
-        """Finish a change of state, or make up for one that failed."""
-        with self.lock:
-            change = self._unfinished
-            if change is None:
-                return
+        pending = self.pending
+        labelled = target is not None and bool(has_target(target))
+        most, most_labelled = self._lengths
+        if pending.n_rows + 1 < most and pending.n_labelled + labelled < most_labelled:
+            self.targets = after
+            pending.append(row, target, weight, features, labelled)
+            self.version += 1
+            return False
+        with self.lock, deferred_interrupts(), one_blas_thread:
+            self.refuse_torn()
+            before, self.targets = self.targets, after
+            arrived = pending.copy()
+            arrived.append(row, target, weight, features, labelled)
+            due = spec is not None and self._solution_due(arrived.n_rows)
             try:
-                change.finish()
+                if self.unsolved and not due and spec is not None:
+                    self._solve(spec)  # of what there is before this block
+                messages = self._end_block(arrived)
             except BaseException:
-                change.finish()  # goes on where it failed; otherwise the next call does
-                self._unfinished = None
+                if self.pending is pending and not self.torn:
+                    self.targets = before
                 raise
-            self._unfinished = None
+            finally:
+                self.version += 1
+            self.unsolved = self.unsolved or due
+        _tell(messages)
+        return True
 
-    def new_statistics(self, n_features: int, feature_map: FeatureMap | None) -> FeatureStatistics:
-        """Return statistics of no rows, of that many features."""
-        sizes: tuple[int, ...] = (n_features,) if feature_map is None else feature_map.sizes
-        seed, targets = None, self.targets
-        # Scores become probabilities by a sample of the rows.
-        if self.feature_map is not None and targets is not None and targets.have_probabilities:
-            # Another seed than that of the measured kernel error, or both keep the same rows.
-            seed = self.feature_map.params.seed + 1
-        return FeatureStatistics(
-            sizes,
-            None if targets is None else targets.n_targets,
-            half_life=self.half_life,
-            dual_rows=self._dual_rows(feature_map),
-            sample_seed=seed,
-            separate=targets is not None and targets.separate,
+    def _missing(self, arrived: Block) -> int | None:
+        """Return how many of the arriving rows complete a block; None where they do not."""
+        most, most_labelled = self._lengths if self.is_planned else (self.plan_at, np.inf)
+        n_missing, room = most - self.pending.n_rows, most_labelled - self.pending.n_labelled
+        if room < min(n_missing, arrived.n_rows):
+            reached = np.flatnonzero(np.cumsum(arrived.labelled()) >= room)
+            n_missing = min(n_missing, *(reached[:1] + 1))
+        return int(n_missing) if n_missing <= arrived.n_rows else None
+
+    def _block_lengths(self) -> tuple[float, float]:
+        """Return how many rows, and how many labelled ones, complete the pending block."""
+        if self.learnt is None:
+            return schedule.young_block_end(self.pending.n_rows, self.plan_at), np.inf
+        statistics = self.learnt.statistics
+        if statistics is None:
+            return schedule.block_rows(self.learnt.position), np.inf
+        labelled = schedule.block_rows(statistics.counted)
+        every = schedule.block_rows(statistics.counted + statistics.counted_unlabelled)
+        return every, labelled
+
+    def _end_block(self, arrived: PendingRows) -> list[Warning]:
+        """Learn pending rows that complete a block, and return what is to be warned of."""
+        if self.learnt is not None:
+            return self._learn_block(arrived)
+        if arrived.n_rows >= self.plan_at:
+            return self._grow_up(arrived)
+        young = self._young_learnt(arrived)
+        self.pending, self._young = arrived, young
+        self._lengths = self._block_lengths()
+        return []
+
+    def _learn_block(self, arrived: PendingRows) -> list[Warning]:
+        learnt = self.learnt
+        assert learnt is not None
+        learnt.targets = self.targets  # columns without rows change nothing
+        block, features = arrived.part(0, arrived.n_rows, self._n_columns)
+        prepared = learnt.prepare(block, features, self.n_jobs)
+        with self._committing():
+            learnt.commit(prepared)
+            self._to_next_block(block.n_rows)
+        learnt.conclude()
+        return [] if prepared.tracker is None else list(prepared.tracker.warnings)
+
+    def _grow_up(self, arrived: PendingRows) -> list[Warning]:
+        """Plan the map for good, unless the rows are all equal and say nothing about it."""
+        block, _ = arrived.part(0, arrived.n_rows, self._n_columns)
+        if not schedule.is_grown_up(block.n_rows, self.plan_at, _all_equal(block.rows)):
+            self.pending, self.plan_at = arrived, schedule.postponed(block.n_rows)
+            self._lengths = self._block_lengths()
+            return []
+        learnt = Learnt.begun(self.settings, block, self.targets, final=True, n_jobs=self.n_jobs)
+        self.learnt, self._young = learnt, None
+        self._to_next_block(block.n_rows)
+        learnt.conclude()
+        return [] if learnt.tracker is None else list(learnt.tracker.warnings)
+
+    def _to_next_block(self, n_rows: int) -> None:
+        self.pending = PendingRows()
+        self._lengths = self._block_lengths()
+        learning, solving = self.work
+        assert self.learnt is not None
+        self.work = learning + n_rows * self.learnt.operations_a_row, solving
+
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        """Leave the stream torn unless all inside comes to its end."""
+        self.torn = True
+        yield
+        self.torn = False
+
+    def refuse_torn(self) -> None:
+        """Refuse to go on where a change broke off in the middle."""
+        if self.torn:
+            raise StateMismatchError(
+                "a change of this estimator broke off in the middle, for lack of memory say, so "
+                "that what it has learnt cannot be trusted; go on from the last file or "
+                "checkpoint, or call fit again"
+            )
+
+    def present(self) -> Learnt | None:
+        """Return what was learnt up to the end of the last block; None before the first row."""
+        if self.learnt is not None or not self.pending.n_rows:
+            return self.learnt
+        young, n_rows = self._young, self.pending.n_rows
+        if young is None or schedule.young_block_end(young.position, self.plan_at) <= n_rows:
+            with self.lock, one_blas_thread:
+                young = self._young = self._young_learnt(self.pending)
+        return young
+
+    def _young_learnt(self, pending: PendingRows) -> Learnt:
+        """Return what the blocks of a young stream teach under the map of its last plan."""
+        plan = schedule.last_plan(pending.n_rows, self.plan_at)
+        learnt, self._young = self._young, None  # until all has gone well
+        if learnt is None or learnt.planned_on != plan:
+            first, _ = pending.part(0, plan, self._n_columns)
+            learnt = Learnt.begun(
+                self.settings, first, self.targets, final=False, n_jobs=self.n_jobs
+            )
+            learnt.conclude()
+        learnt.targets = self.targets
+        while True:
+            end = schedule.young_block_end(learnt.position, self.plan_at)
+            if end > pending.n_rows or end <= learnt.position:
+                return learnt
+            block, features = pending.part(learnt.position, end, self._n_columns)
+            learnt.learn(block, features, self.n_jobs)
+            learnt.conclude()
+
+    def _reads_all(self) -> bool:
+        """Tell whether what is read of a young stream is planned on all its rows."""
+        made_of_rows = self.spec is not None and self.spec.made_of_rows
+        return (
+            not self.is_planned
+            and not self.settings.row_by_row
+            and schedule.plans_on_all(self.pending.n_rows, made_of_rows)
         )
 
-    def provisional(
-        self, adaptive: AdaptiveFeatureMap, pending: Block
-    ) -> AdaptiveFeatureMap | None:
-        """Return the map planned on the first 256 pending rows, which serves until all are there.
+    def settled(self) -> Learnt:
+        """Return a copy of what was learnt that has learnt the pending rows too."""
+        with self.lock, one_blas_thread:
+            self.refuse_torn()
+            pending = self.pending
+            if self.n_rows == 0 and not self.is_planned:
+                raise ValueError("nothing has been learnt yet: learn from a row first")
+            if self._reads_all():
+                block, _ = pending.part(0, pending.n_rows, self._n_columns)
+                learnt = Learnt.begun(
+                    self.settings, block, self.targets, final=True, n_jobs=self.n_jobs
+                )
+            else:
+                present = self.present()
+                assert present is not None
+                learnt = present.copy()
+                learnt.targets = self.targets
+                start = 0 if self.is_planned else present.position
+                if start < pending.n_rows:
+                    rest, features = pending.part(start, pending.n_rows, self._n_columns)
+                    learnt.learn(rest, features, self.n_jobs)
+        if learnt.tracker is not None:
+            _tell(learnt.tracker.warnings)
+        return learnt
 
-        None where the map is planned for good or there are fewer rows than that; or where those
-        are all equal, or the features are made of rows, so that a map of all of them is wanted.
-        """
-        most = adaptive.params.provisional_rows
-        if adaptive.feature_map is not None or most is None or pending.stop < most:
-            return None
-        if self._provisional is None or self._provisional[0] is not adaptive:
-            first, found = pending.part(0, most), None
-            if not self._must_wait(first):
-                found = adaptive.copy()
-                with one_blas_thread:
-                    # Who reads at every step is told when the map is planned for good.
-                    found.absorb(first.rows, first.weights, hint=not self.stepwise)
-            self._provisional = adaptive, found
-        return self._provisional[1]
+    def cached(self, key: Hashable, work: Callable[[], Result]) -> Result:
+        """Return what ``work`` returns, which is called once until the stream goes on."""
+        self.refuse_torn()
+        version, results = self._results
+        if version != self.version:
+            version, results = self._results = self.version, {}
+        if key not in results:
+            results[key] = work()
+        result: Result = results[key]
+        return result
 
-    def provisional_map(self, adaptive: AdaptiveFeatureMap, pending: Block) -> FeatureMap | None:
-        """Return the map that serves until it is planned; None where that is one of all rows.
+    def read(self) -> Learnt:
+        """Return :meth:`settled`, made once until the stream goes on; not to be changed."""
+        return self.cached("settled", self.settled)
 
-        A model that is solved at every step takes that of the first 1, 4, 16 or 64 rows.
-        """
-        planned = self.provisional(adaptive, pending)
-        if planned is not None:
-            return planned.feature_map
-        if not self.stepwise:
-            return None
-        n_rows = 4 ** ((pending.stop.bit_length() - 1) // 2)
-        if self._few is None or self._few[0] != n_rows:
-            first = pending.part(0, n_rows)
-            with one_blas_thread:
-                self._few = n_rows, adaptive.provisional(first.rows, first.weights)
-        return self._few[1]
+    def model(self, spec: LearnerSpec) -> Model:
+        """Return the model of all rows, pending ones included."""
 
-    def learn_pending(self) -> None:
-        """Learn the pending rows where they reach the end of a block."""
-        pending = self.buffer.pending
-        if pending is None or pending.stop < self.next_stop:
-            return
-        if self._must_wait(pending):
-            self.buffer.boundaries = self._boundaries(self.buffer.n_pending)
-        else:
-            self.learn_block(pending)
-
-    def _must_wait(self, block: Block) -> bool:
-        """Tell whether a map cannot be planned yet: the first rows are all equal, and not many."""
-        if self.is_planned or block.stop - block.start >= _MOST_EQUAL_ROWS:
-            return False
-        rows = block.rows
-        if not sparse.issparse(rows):
-            return bool((rows == rows[0]).all())
-        first = sparse.vstack([rows[[0]]] * rows.shape[0], format="csr")
-        return bool(abs(rows - first).nnz == 0)
-
-    def latest_features(self, latest: Block, model_map: FeatureMap | None) -> Floats:
-        """Return the features of the last pending rows, for a model under an earlier map.
-
-        They are those of the present map, which are needed anyway and differ by transport alone;
-        while maps are provisional, and unlike each other, those of the model's.
-        """
-        pending, adaptive = self.buffer.pending, self.feature_map
-        assert pending is not None
-        assert adaptive is not None
-        assert model_map is not None
-        present = adaptive.feature_map
-        if present is None:
-            present = self.provisional_map(adaptive, pending)
-            if present != model_map:
-                return model_map.transform(latest.rows, n_jobs=self.n_jobs)
-        known = self.pending_cache.of(present, pending, self.n_jobs)
-        return known[latest.start - pending.start :]
-
-    def hold_again(self, buffer: RowBuffer) -> None:
-        """Let rows be pending as they were before some that could not be learnt."""
-        self.buffer, self.gram_cache = buffer, GramMatrix()  # which may have seen those
-        self._changed()
-
-    def flush(self) -> Self:
-        """Learn the pending rows now, as a block of their own."""
-        pending = self.buffer.pending
-        if pending is not None:
-            self.learn_block(pending)
-        return self
-
-    def reading(self) -> Reading:
-        """Return the stream as it is now, pending rows included; worked out when it is asked."""
-        known = self._reading
-        # A signal may have come between a row and its version.
-        if known is None or (known.version, known.n_rows) != (self.version, self.n_rows):
+        def work() -> Model:
             with self.lock:
-                known = self._reading = Reading(self)
-        return known
+                choice, settled = self.choice(spec), self.settled()
+            with one_blas_thread:
+                return fit(settled, spec, choose(settled, spec) if choice is None else choice)
 
-    def known_result(self, key: Hashable) -> Any:
-        """Return a result that somebody has asked the present reading for, or None; no work."""
-        known = self._reading
-        if known is None or (known.version, known.n_rows) != (self.version, self.n_rows):
-            return None
-        return known.known_result(key)
+        return self.cached(("model", spec), work)
 
-    def _changed(self) -> None:
-        self.version += 1
-        self._reading = None
+    def latest_model(self, spec: LearnerSpec) -> Model | None:
+        """Return the model as of the last end of a block at which one was solved, or None."""
+        self.refuse_torn()
+        if self.unsolved:
+            with self.lock, one_blas_thread:
+                if self.unsolved:
+                    self._solve(spec)
+        return self.latest
 
-    def fade(self, factor: float) -> Self:
-        """Let everything learnt so far count ``factor`` times as much; means and map stay."""
-        feature_map = None if self.feature_map is None else self.feature_map.copy().fade(factor)
-        if self.statistics is not None:
-            self.statistics.fade(factor)
-        self.feature_map = feature_map
-        self._changed()
-        return self
+    def choice(self, spec: LearnerSpec) -> Choice | None:
+        """Return what was chosen where a choice was last due; None before the first one.
 
-    def merge(self, other: Self) -> Self:
+        It is worked out when somebody asks, from what was remembered there. So nothing depends on
+        who asks when, and who never asks never waits.
+        """
+        with self.lock, one_blas_thread:
+            present = None if self._reads_all() else self.present()
+            if present is None or present.mark is None:
+                return None
+            if present.chosen is None or present.chosen[0] != spec:
+                # Without a basis parameters were set meanwhile: the choice is made of what is here.
+                basis = present if present.basis is None else present.basis
+                present.chosen = spec, choose(basis, spec)
+                present.basis = None
+            return present.chosen[1]
+
+    def conclude(self, spec: LearnerSpec) -> None:
+        """Work out what is due, so that the state does not show whether somebody has read."""
+        if self.settings.row_by_row:
+            self.latest_model(spec)
+        if self.is_planned:
+            self.choice(spec)
+
+    def _solution_due(self, n_rows: int) -> bool:
+        """Tell whether a model is to be solved after a block of so many rows."""
+        learnt = self.learnt
+        if learnt is None:
+            return True
+        if learnt.statistics is None:
+            return False
+        learning, solving = self.work
+        learning += n_rows * learnt.operations_a_row
+        due = schedule.solution_due(learning, solving + learnt.operations_a_solution)
+        if due:
+            self.work = self.work[0], solving + learnt.operations_a_solution
+        return due
+
+    def _solve(self, spec: LearnerSpec) -> None:
+        """Solve the model at the last end of a block, if any row had a target."""
+        present, choice = self.present(), self.choice(spec)
+        if present is not None and choice is not None:
+            self.latest = fit(present, spec, choice, present.grown_factor(choice))
+        self.unsolved = False
+
+    def merge(self, other: Self, spec: LearnerSpec | None = None) -> None:
         """Absorb everything ``other`` has seen; ``other`` is untouched.
 
-        An empty side changes nothing: the result is the other side, pending rows included. A side
-        without a complete block hands its pending rows over, as if they arrived now. Otherwise
-        the pending rows of both sides are learnt, and blocks go on from the sum of both
-        positions. Rows that both have learnt, as far as their provenance knows, are refused.
+        An empty side changes nothing. The rows of a young side are learnt by the other one as if
+        they arrived now. Otherwise both learn their pending rows, and what they have learnt is
+        added. Rows that both have learnt, as far as their provenance tells, are refused.
         """
-        # Copied first: two that merge each other must not wait for each other's lock.
-        return self.take_over(other.copy())
+        shard = other.copy()  # first: two that merge each other must not wait for each other
+        with self.lock, deferred_interrupts(), one_blas_thread:
+            self.refuse_torn()
+            self._check_columns(shard)
+            provenance = merged_provenance(self.provenance, shard.provenance)
+            mine = self.copy()
+            young = not mine.is_planned and shard.is_planned
+            merged = shard._absorbed(mine) if young else mine._absorbed(shard)
+            state = {**merged._saved_state(), "names": self.names, "provenance": provenance}
+            if spec is not None and shard.n_rows:
+                state["unsolved"] = True
+            version, n_jobs, lock = self.version, self.n_jobs, self.lock
+            self.__dict__.update(vars(type(self)._from_saved(state)))
+            self.version, self.n_jobs, self.lock = version + 1, n_jobs, lock
 
-    def take_over(self, shard: Self) -> Self:
-        """Merge with a shard that nobody else will use again: nothing of it is copied."""
-        with self.lock, deferred_interrupts(), deferred_warnings():
-            # Several steps, any of which may fail: on a copy, whose state is taken over at once.
-            twin = self.copy()
-            twin._merge_now(shard)
-            values = {**twin.get_state(), "_few": None, "_provisional": None}
-            values["gram_cache"] = GramMatrix()
-            values |= {"version": self.version + 1, "_reading": None}
-            Change(self, values).finish()
-        return self
-
-    def _merge_now(self, shard: Self) -> None:
-        """Merge with a shard; where that fails neither is of use."""
-        self._check_columns(shard)
-        provenance = merged_provenance(self.provenance, shard.provenance)
-        targets = self._merged_targets(shard)
-        for side in (self, shard):
-            side.set_targets(targets)
-        merged_map = self._merged_map(shard)
-        if shard.n_rows == 0:
-            self.feature_map = merged_map
-        elif self.n_rows == 0:
-            self._adopt(shard, merged_map)
-        elif shard.buffer.position == 0:
-            self.feature_map, self.targets = merged_map, targets
-            self._hand_over(shard.buffer.pending)
-        elif self.buffer.position == 0:
-            pending = self.buffer.pending
-            self._adopt(shard, merged_map)
+    def _absorbed(self, shard: Self) -> Self:
+        """Return this stream with all that another one has seen; neither is of use afterwards."""
+        targets, columns = self.targets, None
+        if self.targets is not None:
+            targets, columns = self.targets.merged(shard.targets)
+        rows = shard._pending_block()
+        if rows is not None and columns is not None and targets is not None:
+            rows = replace(rows, targets=reordered(rows.targets, columns, targets.n_columns))
+        if shard.learnt is None:
+            if rows is not None:
+                self.learn(rows.rows, rows.targets, rows.weights, targets)
             self.targets = targets
-            self._hand_over(pending)
-        else:
-            self._pool(shard)
-        self.provenance, self.targets = provenance, targets
-
-    def _pool(self, shard: Self) -> None:
-        total = self.n_rows + shard.n_rows
-        self.flush()
-        shard.flush()
-        if self.feature_map is not None and shard.feature_map is not None:
-            self.feature_map = self.feature_map.merge(shard.feature_map)
-        if self.statistics is not None and shard.statistics is not None:
-            self.statistics = self.statistics.merge(shard.statistics)
-        self.buffer.move_to(total)
-
-    def _adopt(self, shard: Self, feature_map: AdaptiveFeatureMap | None) -> None:
-        self.feature_map, self.statistics = feature_map, shard.statistics
-        self.buffer = shard.buffer
-
-    def _hand_over(self, pending: Block | None) -> None:
-        if pending is not None:
-            self.update(pending.rows, pending.targets, pending.weights)
-
-    def _merged_map(self, shard: Self) -> AdaptiveFeatureMap | None:
-        """Return the map of both sides, of which one has learnt no block, or refuse."""
-        mine, theirs = self.feature_map, shard.feature_map
-        if mine is None or theirs is None:
-            if mine is not theirs:
-                raise StateMismatchError("streams must both have a map to merge, or none")
-            return None
-        return mine.copy().merge(theirs)
-
-    def _merged_targets(self, shard: Self) -> Any:
-        if self.targets is None or shard.targets is None:
-            if self.targets is not shard.targets:
-                raise StateMismatchError("streams must both have targets to merge, or none")
-            return None
-        merged = self.targets.merged(shard.targets)
-        if self.buffer.position == 0 and isinstance(shard.targets, NumericTargets):
-            return shard.targets.merged(self.targets)  # what has been learnt keeps its columns
-        return merged
+            return self
+        assert self.learnt is not None
+        self.targets = self.learnt.targets = targets
+        if self.pending.n_rows:
+            self.learnt.learn(*self.pending.part(0, self.pending.n_rows, self._n_columns))
+        shard.learnt.targets = shard.targets
+        self.learnt.merge(shard.learnt, targets, columns)
+        if rows is not None:
+            self.learnt.learn(rows)
+        self.learnt.conclude()
+        self._to_next_block(0)
+        return self
 
     def _check_columns(self, shard: Self) -> None:
         if self.n_features != shard.n_features:
             raise StateMismatchError(
                 f"n_features_in_ must agree to merge, got {self.n_features} and {shard.n_features}"
             )
-        if not np.array_equal(self.names, shard.names):  # type: ignore[arg-type]
+        if self.names != shard.names:
             raise StateMismatchError(
                 f"feature_names_in_ must agree to merge, got {self.names} and {shard.names}"
             )
+        for name in ("half_life", "learns", "by_class"):
+            mine, theirs = getattr(self.settings, name), getattr(shard.settings, name)
+            if mine != theirs:
+                raise StateMismatchError(f"{name} must agree to merge, got {mine} and {theirs}")
+        if self.spec is not None and shard.spec is not None:
+            difference = self.spec.difference(shard.spec)
+            if difference is not None:
+                what, mine, theirs = difference
+                raise StateMismatchError(f"{what} must agree to merge, got {mine} and {theirs}")
+        if (self.targets is None) != (shard.targets is None):
+            raise StateMismatchError("streams must both have targets to merge, or none")
 
-    def new_shard(self, feature_map: FeatureMap) -> Stream:
-        """Return an empty stream under a map of this one's: a worker's share."""
-        assert self.feature_map is not None
-        return Stream(
-            self.n_features,
-            names=self.names,
-            feature_map=AdaptiveFeatureMap(self.feature_map.params, feature_map),
-            targets=self.targets,
-            learns=self.learns,
-            longest=self.longest,
-        )
+    def shard(self) -> Self:
+        """Return an empty stream under the map of this one: a worker's share."""
+        with self.lock:
+            self.refuse_torn()
+            if self.learnt is None:
+                raise ValueError(
+                    f"new_shard needs a map to share, which is planned on the first {self.plan_at} "
+                    f"rows of a stream, got {self.n_rows}; learn from more rows first"
+                )
+            state = {
+                **self._saved_state(),
+                "learnt": self.learnt.empty(),
+                "pending": None,
+                "provenance": {},
+                "latest": None,
+                "unsolved": False,
+                "work": (0.0, 0.0),
+            }
+            return type(self)._from_saved(state)
 
     def copy(self) -> Self:
         """Return an independent stream in the same state."""
         with self.lock:
-            self.finish()
-            twin = object.__new__(type(self))
-            state = {name: vars(self)[name] for name in self.STATE}
-            statistics = None if self.statistics is None else self.statistics.copy()
-            # Maps, targets and provenance are replaced, never changed.
-            twin.__dict__.update(state, statistics=statistics, buffer=self.buffer.copy())
-            twin._start()
-            twin.n_jobs, twin.stepwise = self.n_jobs, self.stepwise
-        return twin
+            state = self._saved_state()
+            if self.learnt is not None:
+                state["learnt"] = self.learnt.copy()
+            twin = type(self)._from_saved(state)
+            twin.n_jobs = self.n_jobs
+            return twin
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the fields that are saved."""
-        self.finish()
-        return {name: vars(self)[name] for name in self.STATE}
+    def _saved_state(self) -> dict[str, Any]:
+        self.refuse_torn()
+        state = {name: vars(self)[name] for name in self._saved_fields}
+        return {**state, "pending": self._pending_block()}
+
+    def _pending_block(self) -> Block | None:
+        if not self.pending.n_rows:
+            return None
+        return self.pending.part(0, self.pending.n_rows, self._n_columns)[0]
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the stream; where blocks end follows from its parameters."""
+    def _from_saved(cls, state: dict[str, Any]) -> Self:
         stream = object.__new__(cls)
-        names = state["names"]
-        if names is not None:
-            require(all(isinstance(name, str) for name in names), "names must be text")
-            state = {**state, "names": np.array(names, dtype=object)}
-        stream.__dict__.update(state)
+        pending = PendingRows([] if state["pending"] is None else [state["pending"]])
+        stream.__dict__.update(state, pending=pending)
         stream._start()
-        stream.buffer.boundaries = stream._boundaries(stream.buffer.n_pending)
         return stream
 
-    def validate(self) -> None:
-        """Require parts that stand at one position of one stream."""
-        require(self.names is None or len(self.names) == self.n_features, "one name a column")
-        position, statistics = self.buffer.position, self.statistics
-        adaptive = self.feature_map
-        if adaptive is not None:
-            require(adaptive.params.n_features == self.n_features, "a map of another width")
-            require(adaptive.n_rows == position, "map and rows must stand at one position")
-            require(adaptive.params.half_life == self.half_life, "half_life of another map")
-        self.buffer.check_boundaries()
-        if statistics is None:
-            require(not self.learns or position == 0, "rows have been seen without statistics")
-        else:
-            require(self.learns, "statistics that are not learnt")
-            self._check_statistics(statistics)
-        self._check_pending()
-
-    def _check_statistics(self, statistics: FeatureStatistics) -> None:
-        require(statistics.n_rows == self.buffer.position, "statistics of other rows")
-        require(statistics.half_life == self.half_life, "statistics of another half_life")
-        targets = self.targets
-        n_targets = None if targets is None else targets.n_targets
-        require(statistics.n_targets == n_targets, "statistics of other targets")
-        planned = None if self.feature_map is None else self.feature_map.feature_map
-        sizes = (self.n_features,) if planned is None else planned.sizes
-        require(statistics.sizes == sizes, "statistics of other features")
-        known = self.dual_rows
-        require(statistics.dual_rows == known, f"rows must be kept up to {known}")
-        sampled = planned is not None and targets is not None and targets.have_probabilities
-        require((statistics.sample is not None) == sampled, "classes come with a sample")
-        separate = targets is not None and targets.separate
-        require(statistics.separate == separate, "moments of each class, or of all together")
-        if targets is not None and targets.classes is not None:
-            targets.check_values(getattr(statistics.labelled, "classes", targets.classes))
-        sample = statistics.sample
-        if sample is not None and sample.targets is not None:
-            assert targets is not None
-            targets.check_values(sample.targets)
-            width = 0 if sample.rows is None else sample.rows.shape[1]
-            require(width == self.n_features, "sampled rows of another width")
-        for block in statistics.kept:
-            if targets is not None:
-                targets.check_block(block.targets, block.n_rows)
-
-    def _check_pending(self) -> None:
-        pending = self.buffer.pending
-        if pending is None:
-            return
-        rows = pending.rows
-        require(
-            rows.shape[1] == self.n_features, f"pending rows must have {self.n_features} columns"
-        )
-        if self.feature_map is None:
-            require(not sparse.issparse(rows), "features must be dense")
-        elif not sparse.issparse(rows):
-            require((rows >= 0.0).all(), "pending rows must not be negative")
-        if self.targets is None:
-            require(pending.targets is None, "there must be no targets")
-        else:
-            self.targets.check_block(pending.targets, rows.shape[0])
-
     def __getstate__(self) -> dict[str, Any]:
-        return self.copy().get_state()
+        with self.lock:
+            state = self._saved_state()
+            if self.learnt is not None:
+                state["learnt"] = self.learnt.copy()
+            return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
-        self.buffer.boundaries = self._boundaries(self.buffer.n_pending)
+        self.__dict__.update(vars(type(self)._from_saved(state)))
 
     def __repr__(self) -> str:
-        return f"Stream(n_rows={self.n_rows}, n_pending={self.buffer.n_pending})"
+        return f"Stream(n_rows={self.n_rows}, n_pending={self.pending.n_rows})"
+
+
+register(Stream, name="stream")
+
+
+def _tell(messages: Any) -> None:
+    """Warn last: where a filter makes an error of a warning, the state is whole."""
+    for message in messages:
+        warnings.warn(message, stacklevel=4)
+
+
+def _all_equal(rows: Rows) -> bool:
+    if not sparse.issparse(rows):
+        return bool((rows == rows[0]).all())
+    first = sparse.vstack([rows[[0]]] * rows.shape[0], format="csr")
+    return bool(abs(rows - first).nnz == 0)

@@ -8,7 +8,7 @@ same, and so is every bit computed from them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -105,30 +105,21 @@ def aligned(targets: Any, n_columns: int) -> Any:
     return targets if targets.ndim == 1 else matrix(targets, n_columns)
 
 
-@saved("pending_rows")
-@dataclass
 class PendingRows:
     """Rows since the end of the last block; single ones keep the features they were given.
 
     Law: rows come out in the order in which they went in, whatever the batches.
     """
 
-    blocks: list[Block] = field(default_factory=list)
-    # Single rows with named columns, each with target, weight and features.
-    singles: list[tuple[Row, Any, float, Floats]] = field(default_factory=list, init=False)
-    n_rows: int = field(default=0, init=False)
-    n_labelled: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        for block in self.blocks:
-            self._count(block)
-
-    def _count(self, block: Block) -> None:
-        self.n_rows += block.n_rows
-        self.n_labelled += int(np.count_nonzero(block.labelled()))
+    def __init__(self, blocks: Sequence[Block] = ()) -> None:
+        self.blocks = list(blocks)
+        # Single rows with named columns after these, each with target, weight and features.
+        self.singles: list[tuple[Row, Any, float, Floats | None]] = []
+        self.n_rows = sum(block.n_rows for block in blocks)
+        self.n_labelled = sum(int(np.count_nonzero(block.labelled())) for block in blocks)
 
     def append(
-        self, row: Row, target: Any, weight: float, features: Floats, labelled: bool
+        self, row: Row, target: Any, weight: float, features: Floats | None, labelled: bool
     ) -> None:
         """Add one row, at little cost; its target is a code, or an array of numbers, or None."""
         self.singles.append((row, target, weight, features))
@@ -138,33 +129,36 @@ class PendingRows:
     def extend(self, block: Block) -> None:
         """Add rows as a copy: the caller may overwrite its array."""
         if block.n_rows:
-            self.blocks = [*self._as_blocks(), block.copy()]
-            self.singles = []
-            self._count(block)
+            if self.singles:
+                self.blocks, self.singles = [*self.blocks, _of_singles(self.singles)], []
+            self.blocks.append(block.copy())
+            self.n_rows += block.n_rows
+            self.n_labelled += int(np.count_nonzero(block.labelled()))
 
-    def joined(self, n_columns: int) -> Block | None:
-        """Return all rows as one block, or None."""
-        blocks = self._as_blocks()
-        return joined(blocks, n_columns) if blocks else None
-
-    def features(self) -> Floats | None:
-        """Return the features of all rows, where each was given them; else None."""
-        if self.blocks or not self.singles:
-            return None
-        return np.stack([features for *_, features in self.singles])
+    def part(self, start: int, stop: int, n_columns: int) -> tuple[Block, Floats | None]:
+        """Return some rows as a block, with their features where each was given them."""
+        first = self.n_rows - len(self.singles)
+        singles = self.singles[max(start - first, 0) : max(stop - first, 0)]
+        blocks = []
+        if start < first:
+            blocks = [joined(self.blocks, n_columns).part(start, min(stop, first))]
+        if singles:
+            blocks.append(_of_singles(singles))
+        features = None
+        if start >= first and all(each is not None for *_, each in singles):
+            features = np.stack([each for *_, each in singles])
+        return joined(blocks, n_columns), features
 
     def copy(self) -> Self:
         """Return an independent object with the same rows, which are never changed in place."""
-        twin = type(self)(self._as_blocks()) if self.blocks else type(self)()
-        if not self.blocks:
-            twin.__dict__.update(self.__dict__, blocks=[], singles=list(self.singles))
+        twin = type(self)()
+        twin.__dict__.update(
+            self.__dict__, blocks=list(self.blocks), singles=list(self.singles)
+        )
         return twin
 
-    def _as_blocks(self) -> list[Block]:
-        return [*self.blocks, _of_singles(self.singles)] if self.singles else list(self.blocks)
 
-
-def _of_singles(singles: Sequence[tuple[Row, Any, float, Floats]]) -> Block:
+def _of_singles(singles: Sequence[tuple[Row, Any, float, Floats | None]]) -> Block:
     rows, answers, weights, _ = zip(*singles, strict=True)
     targets: Any = None
     if isinstance(answers[0], np.ndarray):

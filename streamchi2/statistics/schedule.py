@@ -51,14 +51,19 @@ def last_plan(n_rows: int, first_rows: int) -> int:
     return min(position, first_rows) if n_rows < first_rows else first_rows
 
 
-def young_block_end(position: int, first_rows: int) -> int:
-    """Return where the block of a young stream ends that begins at a position.
+def young_block_end(n_rows: int, first_rows: int) -> int:
+    """Return where the pending block of a young stream ends: at the next plan, or before it.
 
-    >>> [young_block_end(position, 100) for position in (0, 1, 3, 16, 60, 64, 99)]
-    [1, 2, 4, 18, 64, 72, 100]
+    >>> [young_block_end(n_rows, 100) for n_rows in (0, 1, 3, 16, 17, 60, 64, 99)]
+    [1, 2, 4, 18, 18, 62, 72, 100]
     """
-    plan = last_plan(max(position, 1), first_rows) * _PLANS if position else 1
-    return min(position + block_rows(position), plan, first_rows)
+    if n_rows == 0:
+        return 1
+    end = last_plan(n_rows, first_rows)
+    next_plan = min(end * _PLANS, first_rows)
+    while end <= n_rows:
+        end += block_rows(end)
+    return min(end, next_plan)
 
 
 def plans_on_all(n_rows: int, made_of_rows: bool) -> bool:

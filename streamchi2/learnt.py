@@ -1,0 +1,336 @@
+"""What has been learnt from whole blocks of rows under one feature map.
+
+A block changes it in three parts. *Prepare* works out all that may fail and changes nothing;
+*commit* adds in place; *conclude* notes whether the penalty is to be chosen again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.checks import Floats, Rows
+from streamchi2.features import FeatureMap, MapSpec, Tracker
+from streamchi2.features.normalization import l1_normalized
+from streamchi2.saving import saved
+from streamchi2.solvers.choice import Choice, LearnerSpec
+from streamchi2.solvers.dual import DualFactor
+from streamchi2.statistics import schedule
+from streamchi2.statistics.buffer import Block
+from streamchi2.statistics.feature_statistics import FeatureStatistics
+from streamchi2.statistics.sample import Sample, keys_of
+from streamchi2.statistics.targets import Targets, matrix
+
+SAMPLED_ROWS = 1024  # that are left out to choose the penalty
+
+
+@saved("stream_settings")
+@dataclass(frozen=True)
+class Settings:
+    """What stays the same in the life of a stream.
+
+    Parameters
+    ----------
+    n_features : int
+        Width of the rows.
+    spec : MapSpec or None
+        Of the feature map; None where the rows themselves are the features.
+    half_life : float or None
+        Rows after which a row counts half.
+    learns : bool
+        Whether statistics of the features are kept at all.
+    by_class : bool
+        Whether they are kept of each class by itself.
+    row_by_row : bool
+        Whether rows are featurised one by one, and a model is solved whenever a block ends.
+    """
+
+    n_features: int
+    spec: MapSpec | None = None
+    half_life: float | None = None
+    learns: bool = True
+    by_class: bool = False
+    row_by_row: bool = False
+
+    @property
+    def first_rows(self) -> int:
+        """Rows after which the map is planned for good, and the origin of the moments is set."""
+        return schedule.FIRST_ROWS if self.spec is None else self.spec.first_rows
+
+    @property
+    def seed(self) -> int:
+        """The seed of the sample of labelled rows."""
+        # Another one than that of the rows on which the kernel is measured.
+        return 1 if self.spec is None else self.spec.seed + 1
+
+    def as_sampled(self, rows: Rows) -> Rows:
+        """Return rows as the map reads them: two that differ by their sums alone are copies."""
+        return l1_normalized(rows) if self.spec is not None and self.spec.norm == "l1" else rows
+
+
+class Prepared(NamedTuple):
+    """All that a block changes but the statistics, worked out before anything is changed."""
+
+    block: Block
+    features: Floats | None
+    keys: NDArray[np.uint64] | None
+    tracker: Tracker | None
+    sample: Sample | None
+
+
+@saved("learnt")
+@dataclass(eq=False)
+class Learnt:
+    """Map, statistics and samples of the rows of whole blocks.
+
+    Law: merging what shards have learnt under one map equals one pass, to rounding.
+    """
+
+    settings: Settings
+    tracker: Tracker | None
+    statistics: FeatureStatistics | None
+    sample: Sample | None  # of labelled rows
+    targets: Targets | None
+    position: int = 0  # rows learnt
+    # Labelled rows that counted, and all of them, when the penalty was last due to be chosen.
+    mark: tuple[float, int] | None = None
+    # What was learnt then, until somebody asks for the choice, which is made of it.
+    basis: Learnt | None = None
+    chosen: tuple[LearnerSpec, Choice] | None = None
+    # Labelled rows at the ends of blocks since then, by which the factor has grown.
+    ends: tuple[int, ...] = ()
+    planned_on: int = field(default=0, init=False)
+    factor: DualFactor | None = field(default=None, init=False)
+
+    @classmethod
+    def begun(
+        cls,
+        settings: Settings,
+        block: Block,
+        targets: Targets | None,
+        *,
+        final: bool,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Return what is learnt from the first rows of a stream, on which its map is planned.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of the stream.
+        block : Block
+            All rows so far.
+        targets : Targets or None
+            What is known of the targets.
+        final : bool
+            Whether the map is planned for good, or serves until there are more rows.
+        n_jobs : int or None, default=None
+            Number of threads.
+        """
+        tracker = None
+        features: Floats = block.rows
+        if settings.spec is not None:
+            tracker = Tracker.planned(settings.spec, block.rows, block.weights, final=final)
+            if settings.learns:
+                features = tracker.feature_map.transform(block.rows, n_jobs=n_jobs)
+        statistics = None
+        if settings.learns:
+            # A first block of one row may be an outlier: the origin is the mean of all of these.
+            origin = features.mean(axis=0, dtype=np.float64)
+            statistics = cls._statistics(settings, tracker, origin, _target_origin(block, targets))
+        learnt = cls(settings, tracker, statistics, cls._sample(settings, targets), targets)
+        learnt.planned_on = block.n_rows
+        # The tracker has seen these rows: it was planned on them.
+        learnt.commit(learnt._prepared(block, features, tracker))
+        return learnt
+
+    @staticmethod
+    def _sample(settings: Settings, targets: Targets | None) -> Sample | None:
+        if not settings.learns or targets is None:
+            return None
+        return Sample(SAMPLED_ROWS, settings.seed, settings.half_life)
+
+    @staticmethod
+    def _statistics(
+        settings: Settings,
+        tracker: Tracker | None,
+        origin: NDArray[np.float64],
+        target_origin: NDArray[np.float64] | None,
+    ) -> FeatureStatistics:
+        sizes = (origin.size,) if tracker is None else tracker.feature_map.sizes
+        cap = 0
+        if target_origin is not None:
+            cap = schedule.kept_rows(origin.size, settings.first_rows)
+        return FeatureStatistics.empty(
+            sizes,
+            origin,
+            target_origin,
+            cap=cap,
+            half_life=settings.half_life,
+            by_class=settings.by_class,
+        )
+
+    @property
+    def feature_map(self) -> FeatureMap | None:
+        """The map in use; None where the rows themselves are the features."""
+        return None if self.tracker is None else self.tracker.feature_map
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of targets."""
+        return 0 if self.targets is None else self.targets.n_columns
+
+    @property
+    def operations_a_row(self) -> float:
+        """What learning a row takes: its features, and their products."""
+        width = 0 if self.statistics is None else self.statistics.n_features
+        return width * (width + 512.0)
+
+    @property
+    def operations_a_solution(self) -> float:
+        """What solving a model takes: a Cholesky factor, or some rows of a growing one."""
+        assert self.statistics is not None
+        width, kept = self.statistics.n_features, self.statistics.kept
+        if kept is None:
+            return width * width * (width / 3.0 + 2.0 * self.n_columns)
+        n_rows = self.statistics.n_labelled
+        block = schedule.block_rows(self.statistics.counted)
+        return n_rows * (n_rows + width) * (block + 2.0 * self.n_columns)
+
+    def grown_factor(self, choice: Choice) -> DualFactor | None:
+        """Return the factor of the kept rows, grown by one block after the other.
+
+        So its bits do not depend on when somebody asked. None where rows are not kept, or change
+        their weights.
+        """
+        statistics, kept = self.statistics, None if self.statistics is None else self.statistics.kept
+        if kept is None or self.settings.half_life is not None or self.settings.by_class:
+            self.factor = None
+            return None
+        factor, self.factor = self.factor, None  # until all has gone well
+        if factor is None or factor.alpha != choice.alpha or factor.n_rows not in self.ends:
+            factor = DualFactor(choice.alpha)
+        for end in self.ends:
+            if end > factor.n_rows:
+                rows = slice(factor.n_rows, end)
+                factor.add(kept.features[rows], kept.weights[rows])
+        self.factor = factor
+        return factor
+
+    def featurised(self, rows: Rows, n_jobs: int | None = None) -> Floats:
+        """Return the features of rows; bits may depend on which rows come together."""
+        feature_map = self.feature_map
+        if feature_map is None:
+            return rows
+        if self.settings.row_by_row:
+            return feature_map.transform_each(rows)
+        return feature_map.transform(rows, n_jobs=n_jobs)
+
+    def prepare(
+        self, block: Block, features: Floats | None = None, n_jobs: int | None = None
+    ) -> Prepared:
+        """Return what a block changes; nothing is changed yet.
+
+        ``features`` are those of its rows under the present map, where they are there already.
+        """
+        tracker = self.tracker
+        if tracker is not None:
+            tracker = tracker.absorbed(block.rows, block.weights, self.position + block.n_rows)
+        if features is None and self.settings.learns:
+            features = self.featurised(block.rows, n_jobs)
+        return self._prepared(block, features, tracker)
+
+    def _prepared(self, block: Block, features: Floats | None, tracker: Tracker | None) -> Prepared:
+        if self.sample is None:
+            return Prepared(block, features, None, tracker, None)
+        rows = self.settings.as_sampled(block.rows)
+        keys = keys_of(rows, self.sample.seed)
+        sample, labelled = self.sample, block.labelled()
+        if labelled.any():
+            part = slice(None) if labelled.all() else labelled
+            sample = sample.absorbed(
+                block.rows[part],
+                block.weights[part],
+                None if block.targets is None else block.targets[part],
+                self.n_columns,
+                keys[part],
+            )
+        return Prepared(block, features, keys, tracker, sample)
+
+    def commit(self, prepared: Prepared) -> None:
+        """Add a block that has been prepared."""
+        block, features, keys, tracker, sample = prepared
+        if self.statistics is not None:
+            self.statistics.add(features, block.targets, self.n_columns, block.weights, keys)
+        self.tracker, self.sample = tracker, sample
+        self.position += block.n_rows
+
+    def conclude(self) -> None:
+        """Note where the penalty is to be chosen again, at the end of a block."""
+        statistics = self.statistics
+        if statistics is None or self.targets is None:
+            return
+        now = statistics.counted, statistics.n_labelled
+        if schedule.choice_due(*now, self.mark):
+            self.basis = replace(self.copy(), basis=None, chosen=None)
+            self.mark, self.ends, self.chosen = now, (now[1],), None
+        elif statistics.kept is not None and self.ends and now[1] > self.ends[-1]:
+            self.ends = (*self.ends, now[1])
+
+    def learn(
+        self, block: Block, features: Floats | None = None, n_jobs: int | None = None
+    ) -> None:
+        """Learn a block, all of it at once."""
+        self.commit(self.prepare(block, features, n_jobs))
+
+    def merge(self, other: Learnt, targets: Targets | None, columns: Any) -> None:
+        """Absorb what another one has learnt; its columns of targets have these indices here."""
+        if self.tracker is not None and other.tracker is not None:
+            self.tracker = self.tracker.merged(other.tracker)
+        self.targets = targets
+        if self.statistics is not None and other.statistics is not None:
+            self.statistics.merge(other.statistics, columns, self.n_columns)
+        if self.sample is not None and other.sample is not None:
+            self.sample = self.sample.merged(other.sample, columns, self.n_columns)
+        self.position += other.position
+        self.forget_choice()
+
+    def forget_choice(self) -> None:
+        """Let the penalty be chosen anew at the next need."""
+        self.mark = self.basis = self.chosen = self.factor = None
+        self.ends = ()
+
+    def empty(self) -> Learnt:
+        """Return one that has learnt nothing, under the present map and about the same origin."""
+        settings, statistics = self.settings, self.statistics
+        tracker = None
+        if self.tracker is not None:
+            tracker = Tracker.of(self.tracker.spec, self.tracker.feature_map)
+        if statistics is not None:
+            statistics = self._statistics(
+                settings, tracker, statistics.origin, statistics.target_origin
+            )
+        return Learnt(settings, tracker, statistics, self._sample(settings, self.targets), self.targets)
+
+    def copy(self) -> Learnt:
+        """Return an independent object in the same state."""
+        statistics = None if self.statistics is None else self.statistics.copy()
+        # Tracker, sample and targets are values: replaced, never changed.
+        twin = replace(self, statistics=statistics)
+        twin.planned_on = self.planned_on
+        return twin
+
+
+def _target_origin(block: Block, targets: Targets | None) -> NDArray[np.float64] | None:
+    """Return the mean of the first numbers; zeros for labels and indicators, whose mean is small."""
+    if targets is None:
+        return None
+    labelled = block.labelled()
+    if targets.kind != "numbers" or not labelled.any():
+        return np.zeros(targets.n_columns)
+    numbers = matrix(block.targets[labelled], targets.n_columns)
+    mean: NDArray[np.float64] = numbers.mean(axis=0)
+    return mean
