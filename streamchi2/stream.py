@@ -29,7 +29,7 @@ from streamchi2.saving import register
 from streamchi2.solvers.choice import Choice, LearnerSpec
 from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block, PendingRows, Row
-from streamchi2.statistics.targets import Targets, has_target, reordered
+from streamchi2.statistics.targets import Targets, is_given, moved
 from streamchi2.threads import checkpoint, deferred_interrupts, one_blas_thread
 
 Result = TypeVar("Result")
@@ -193,8 +193,8 @@ class Stream:
         row: Row,
         target: Any,
         weight: float,
-        after: Targets | None = None,
         features: Floats | None = None,
+        after: Targets | None = None,
         spec: LearnerSpec | None = None,
     ) -> bool:
         """Learn one validated row with named columns, and tell whether that ended a block.
@@ -207,15 +207,15 @@ class Stream:
             A code or an array of numbers, -1 or NaN where absent; None where there are no targets.
         weight : float
             Positive.
-        after : Targets or None, default=None
-            What is known of the targets with this row.
         features : ndarray or None, default=None
             Those of the row under the map of :meth:`present`.
+        after : Targets or None, default=None
+            What is known of the targets with this row.
         spec : LearnerSpec or None, default=None
             How models are solved, where there are any.
         """
         pending = self.pending
-        labelled = target is not None and bool(has_target(target))
+        labelled = is_given(target)
         most, most_labelled = self._lengths
         if pending.n_rows + 1 < most and pending.n_labelled + labelled < most_labelled:
             self.targets = after
@@ -493,7 +493,7 @@ class Stream:
             targets, columns = self.targets.merged(shard.targets)
         rows = shard._pending_block()
         if rows is not None and columns is not None and targets is not None:
-            rows = replace(rows, targets=reordered(rows.targets, columns, targets.n_columns))
+            rows = replace(rows, targets=moved(rows.targets, columns, targets.n_columns))
         if shard.learnt is None:
             if rows is not None:
                 self.learn(rows.rows, rows.targets, rows.weights, targets)

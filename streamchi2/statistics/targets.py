@@ -200,55 +200,6 @@ array([0., 1.]))
         columns = [merged.index[name] for name in other.names] or [0] * other.n_columns
         return merged, np.array(columns, dtype=np.intp)
 
-    @staticmethod
-    def has_target(block: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which rows of a block have a target.
-
-        >>> Targets.has_target(np.array([2, -1])), Targets.has_target(np.array([[1.0], [np.nan]]))
-        (array([ True, False]), array([ True, False]))
-        """
-        has: NDArray[np.bool_] = block >= 0 if block.ndim == 1 else ~np.isnan(block[:, 0])
-        return has
-
-    @staticmethod
-    def matrix(block: NDArray[Any], n_columns: int) -> NDArray[np.float64] | sparse.csr_array:
-        """Return the targets of a block as a matrix: labels as sparse rows of one 1.
-
-        Rows without a label have no 1; columns that came later are zero (NaN in absent rows).
-
-        >>> Targets.matrix(np.array([1, -1, 0]), 3).toarray()
-        array([[0., 1., 0.],
-               [0., 0., 0.],
-               [1., 0., 0.]])
-        >>> Targets.matrix(np.array([[5.0], [np.nan]]), 2)
-        array([[ 5.,  0.],
-               [nan, nan]])
-        """
-        if block.ndim == 1:
-            has = block >= 0
-            ends = np.concatenate([[0], np.cumsum(has)])
-            ones = np.ones(ends[-1])
-            return sparse.csr_array((ones, block[has], ends), shape=(block.size, n_columns))
-        return Targets.moved(block, np.arange(block.shape[1]), n_columns)
-
-    @staticmethod
-    def moved(block: NDArray[Any], columns: NDArray[np.intp], n_columns: int) -> NDArray[Any]:
-        """Return the targets of a block after :meth:`merged` has given their columns.
-
-        >>> Targets.moved(np.array([0, -1, 1]), np.array([2, 0]), 3)
-        array([ 2, -1,  0])
-        """
-        if block.ndim == 1:
-            codes: NDArray[np.int64] = np.append(columns, -1)[block]
-            return codes
-        width = block.shape[1]
-        if width == n_columns and (columns[:width] == np.arange(width)).all():
-            return block
-        padded = np.zeros((block.shape[0], n_columns))
-        padded[:, columns[:width]] = block
-        padded[np.isnan(block[:, 0])] = np.nan
-        return padded
-
     def _with_labels(self, labels: Sequence[Any]) -> Self:
         new = [as_label(label) for label in dict.fromkeys(labels) if label not in self.index]
         if not new:
@@ -314,6 +265,66 @@ array([0., 1.]))
         shape = f"(n, {self.n_columns})"
         by_number = self.names == tuple(range(len(self.names)))
         return shape if by_number else f"{shape} named {list(self.names)}"
+
+
+def has_target(block: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which rows of a block have a target.
+
+    >>> has_target(np.array([2, -1])), has_target(np.array([[1.0], [np.nan]]))
+    (array([ True, False]), array([ True, False]))
+    """
+    has: NDArray[np.bool_] = block >= 0 if block.ndim == 1 else ~np.isnan(block[:, 0])
+    return has
+
+
+def matrix(block: NDArray[Any], n_columns: int) -> NDArray[np.float64] | sparse.csr_array:
+    """Return the targets of a block as a matrix: labels as sparse rows of one 1.
+
+    Rows without a label have no 1; columns that came later are zero (NaN in absent rows).
+
+    >>> matrix(np.array([1, -1, 0]), 3).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 0.],
+           [1., 0., 0.]])
+    >>> matrix(np.array([[5.0], [np.nan]]), 2)
+    array([[ 5.,  0.],
+           [nan, nan]])
+    """
+    if block.ndim == 1:
+        has = block >= 0
+        ends = np.concatenate([[0], np.cumsum(has)])
+        ones = np.ones(ends[-1])
+        return sparse.csr_array((ones, block[has], ends), shape=(block.size, n_columns))
+    return moved(block, np.arange(block.shape[1]), n_columns)
+
+
+def moved(block: NDArray[Any], columns: NDArray[np.intp], n_columns: int) -> NDArray[Any]:
+    """Return the targets of a block after :meth:`Targets.merged` has given their columns.
+
+    >>> moved(np.array([0, -1, 1]), np.array([2, 0]), 3)
+    array([ 2, -1,  0])
+    """
+    if block.ndim == 1:
+        codes: NDArray[np.int64] = np.append(columns, -1)[block]
+        return codes
+    width = block.shape[1]
+    if width == n_columns and (columns[:width] == np.arange(width)).all():
+        return block
+    padded = np.zeros((block.shape[0], n_columns))
+    padded[:, columns[:width]] = block
+    padded[np.isnan(block[:, 0])] = np.nan
+    return padded
+
+
+def is_given(target: int | NDArray[np.float64] | None) -> bool:
+    """Tell whether the target of one row is there.
+
+    >>> is_given(3), is_given(-1), is_given(np.array([np.nan])), is_given(None)
+    (True, False, False, False)
+    """
+    if target is None:
+        return False
+    return target >= 0 if isinstance(target, int) else bool(target[0] == target[0])
 
 
 def label_array(labels: Sequence[Any]) -> NDArray[Any]:
