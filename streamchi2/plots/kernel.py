@@ -33,7 +33,7 @@ def plot_kernel(estimator: Any, *, descriptor: str | None = None, ax: Axes | Non
         With all points as one line, labelled "pairs".
     """
     error = canvas.reading(estimator, "kernel_error", descriptor)
-    products, exact = canvas.reading(estimator, "sampled_kernels", descriptor)
+    products, exact = canvas.reading(estimator, "_sampled_kernels", descriptor)
     ax = canvas.axes_to_draw_on(ax, f"Features: rms error {error.rms:.3g}, worst {error.worst:.3g}")
     ax.plot(exact, products, ".", ms=1.5, color=canvas.BLUE, alpha=0.4, label="pairs")
     ax.axline((0, 0), slope=1, color=canvas.GREY, lw=0.8)
