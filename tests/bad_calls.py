@@ -131,7 +131,7 @@ def merging_calls(name):
     strangers["narrow"] = narrow
     changes = {"half_life": 9.0}
     if "random_state" in estimator.get_params():
-        changes |= {"random_state": 1, "n_components": 6, "beta": 3.0, "dtype": "float64"}
+        changes |= {"random_state": 1, "n_components": 6, "beta": 3.0, "norm": "l1"}
         strangers["another map"] = _with_other_map(name, targets)
     if "alpha" in estimator.get_params():
         changes |= {"alpha": 7.0, "penalty": "lasso"}

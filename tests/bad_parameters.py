@@ -9,10 +9,9 @@ _MAP_PARAMETERS = {
     "n_terms": [*_NONSENSE, 0, 2.5, None],
     "basis": [*_NONSENSE, None],
     "landmarks": [*_NONSENSE, [[1.0, -1.0]], [[0.2] * 5] * 9, [["a"] * 5] * 9],
-    "n_buckets": [*_NONSENSE, 0, 2**40],
     "adapt": [*_NONSENSE, None, 1],
-    "half_life": [*_NONSENSE, 0, 1e-9, True],
-    "dtype": [*_NONSENSE, None, "float16"],
+    "half_life": [*_NONSENSE, 0, 1e-9, True, "auto"],
+    "norm": _NONSENSE,
     "n_jobs": ["nonsense", 0, 1.5, float("nan"), [], {}, b"x", 1j, object()],
     "random_state": ["nonsense", -1, -1.5, float("nan"), [], {}, b"x", 1j, object()],
 }
@@ -28,7 +27,8 @@ _N_PCA = {
 _CLASS_WEIGHT = {"class_weight": ["nonsense", -1, [], b"x", 1j, object(), {0: -1.0}, {0: None}]}
 _FIT_INTERCEPT = {"fit_intercept": [*_NONSENSE, None]}
 BAD_PARAMETERS = {
-    "sampler": _MAP_PARAMETERS,
+    "sampler": _MAP_PARAMETERS
+    | {"n_buckets": [*_NONSENSE, 0, 2**40], "dtype": [*_NONSENSE, None, "float16"]},
     "pca": _MAP_PARAMETERS | _N_PCA,
     "classifier": _MAP_PARAMETERS
     | _N_PCA

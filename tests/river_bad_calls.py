@@ -37,15 +37,15 @@ BAD_LABELS = [None, float("nan"), float("inf"), 1j, [1], b"a", object(), 2**70, 
 BAD_NUMBERS = [None, "a", float("nan"), float("-inf"), 1j, [1.0], object(), 1e200]
 BAD_WEIGHTS = [-1.0, float("nan"), float("inf"), "heavy", 1e300, [1.0, 2.0], object(), 1j]
 PARAMS_OF_RIVER = {
-    "n_components", "beta", "dof", "series", "n_terms", "basis", "n_buckets", "adapt", "half_life",
-    "dtype", "alpha",
+    "n_components", "norm", "beta", "dof", "series", "n_terms", "basis", "adapt", "half_life",
+    "alpha",
 }  # fmt: skip
 
 
 @cache  # a refused call leaves no trace, so one object will do for all
 def fitted(name, n_rows=N, n_components=8, **params):
     kind, targets, _ = KINDS[name]
-    return learn(kind(n_components, n_buckets=16, seed=0, **params), targets, 0, n_rows)
+    return learn(kind(n_components, seed=0, **params), targets, 0, n_rows)
 
 
 def _call(method, *arguments, **more):
@@ -66,25 +66,25 @@ def learning_calls(name):
     """Bad rows, targets and weights, for a new estimator and for one that has learnt."""
     kind, targets, _ = KINDS[name]
     states = {
-        "new": lambda: kind(8, n_buckets=16, seed=0),
+        "new": lambda: kind(8, seed=0),
         "young": partial(fitted, name, 5),
         "fitted": partial(fitted, name),
     }
-    known = () if targets is None else (targets[0].item(),)
+    first = () if targets is None else (targets[0].item(),)
     column = () if targets is None else (pd.Series(targets[:3]),)
     for state, make in states.items():
         for case, row in BAD_DICTS.items():
-            yield f"{state} learn_one(x={case})", make, _call("learn_one", row, *known)
+            yield f"{state} learn_one(x={case})", make, _call("learn_one", row, *first)
         for case, frame in _frames(name):
             yield f"{state} learn_many(X={case})", make, _call("learn_many", frame, *column)
         if targets is None:
             continue
         # A number is a good first label, and a bad one after words.
         bad = BAD_NUMBERS if targets is NUMBERS else BAD_LABELS[: -1 if state == "new" else None]
-        for place, target in enumerate(bad):
-            yield f"{state} learn_one(y={place})", make, _call("learn_one", GOOD, target)
-        for place, weight in enumerate(BAD_WEIGHTS):
-            yield f"{state} learn_one(w={place})", make, _call("learn_one", GOOD, *known, weight)
+        for index, target in enumerate(bad):
+            yield f"{state} learn_one(y={index})", make, _call("learn_one", GOOD, target)
+        for index, weight in enumerate(BAD_WEIGHTS):
+            yield f"{state} learn_one(w={index})", make, _call("learn_one", GOOD, *first, weight)
         few = pd.DataFrame(ROWS[:2])
         yield f"{state} learn_many(too many y)", make, _call("learn_many", few, *column)
 
@@ -109,7 +109,7 @@ def merging_calls(name):
     strangers["another width"] = fitted(name, n_components=6)
     strangers["another half-life"] = fitted(name, half_life=9.0)
     if name == "river classifier":
-        numbers = river.ExpChi2Classifier(8, n_buckets=16, seed=0)
+        numbers = river.ExpChi2Classifier(8, seed=0)
         strangers["numbers for labels"] = learn(numbers, CODES, 0, N)
     for case, other in strangers.items():
         yield f"merge({case})", partial(fitted, name), _call("merge", other)
@@ -118,11 +118,11 @@ def merging_calls(name):
 def parameter_calls(name):
     """Constructor parameters that make no sense."""
     kind, targets, plain = KINDS[name]
-    known = () if targets is None else (targets[0].item(),)
+    first = () if targets is None else (targets[0].item(),)
     for param in sorted(PARAMS_OF_RIVER & BAD_PARAMETERS[plain].keys()):
-        for place, value in enumerate(BAD_PARAMETERS[plain][param]):
+        for index, value in enumerate(BAD_PARAMETERS[plain][param]):
             make = partial(kind, **{"seed": 0, "n_components": 8, param: value})
-            yield f"new learn_one after {param} {place}", make, _call("learn_one", GOOD, *known)
+            yield f"new learn_one after {param} {index}", make, _call("learn_one", GOOD, *first)
 
 
 RIVER_TABLE = {
