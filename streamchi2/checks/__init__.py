@@ -4,9 +4,6 @@ Every refusal names the argument, the rule, the value found and where it is, and
 state has changed.
 """
 
-# Solvers warn as scikit-learn's do, but know no scikit-learn.
-from sklearn.exceptions import ConvergenceWarning
-
 from streamchi2.checks.params import (
     as_choice,
     as_half_life,
@@ -27,11 +24,8 @@ from streamchi2.checks.rows import (
     check_named_alike,
     columns_of,
     place_of,
-    refuse_masked,
 )
-from streamchi2.checks.table import (
-    Table,
-)
+from streamchi2.checks.table import Table
 from streamchi2.checks.targets import (
     as_declared_classes,
     as_indicators,
@@ -44,7 +38,6 @@ from streamchi2.checks.targets import (
 )
 
 __all__ = [
-    "ConvergenceWarning",
     "Floats",
     "Rows",
     "Table",
@@ -71,5 +64,4 @@ __all__ = [
     "is_indicator",
     "place_of",
     "refuse_huge",
-    "refuse_masked",
 ]

@@ -25,7 +25,7 @@ from streamchi2.checks.table import Table
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 
-_NUMBER_KINDS = "biuf"
+_LARGEST = float(np.finfo(np.float64).max)
 _ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_WEIGHT = 1e140  # squares, times the growth of an epoch, summed: still finite
 _MIN_WEIGHT = 1e-150  # whose square is a normal float64: sums of weights may be divided by
@@ -42,26 +42,42 @@ def as_rows(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
         ...
     ValueError: Negative values in data: X must be non-negative, got -3.0 at row 1, column 1
     """
-    rows = _as_floats(X, name=name, object_numbers=False)
-    _refuse_values(rows, name=name, negative=False)
-    return rows
+    return _as_floats(X, name=name)
 
 
 def as_values(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
     """Like :func:`as_rows`, but a flat sequence of values counts as one row."""
-    refuse_masked(X, name=name)
-    if not sparse.issparse(X) and np.ndim(X) == 1:
-        X = np.asarray(X)[None, :]
-    return as_rows(X, name=name)
+    if isinstance(X, list | tuple | np.ndarray) and np.ndim(X) == 1:
+        X = np.asanyarray(X)[None, :]
+    return _as_floats(X, name=name)
+
+
+def as_features(X: ArrayLike, *, name: str = "X", estimator: Any = None) -> Floats:
+    """Return ``X`` as dense finite features of any sign, shape (n, d).
+
+    >>> as_features([[1, -2]])
+    array([[ 1., -2.]])
+    """
+    if sparse.issparse(X):
+        raise TypeError(
+            f"Sparse data was passed: {name} must be dense, got a sparse matrix; use toarray()"
+        )
+    features = _as_floats(X, name=name, estimator=estimator, signed=True)
+    assert isinstance(features, np.ndarray)
+    return features
 
 
 def as_estimator_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """Return ``X`` as non-negative rows with the width and names that ``estimator`` knows.
 
-    As everywhere in scikit-learn, object arrays that hold nothing but numbers are welcome.
     With ``reset=True`` nothing is checked against earlier batches.
     """
-    return _estimator_floats(estimator, X, reset=reset, negative=False, accept_sparse=True)
+    return _as_floats(_with_known_columns(estimator, X, reset), name="X", estimator=estimator)
+
+
+def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:
+    """Return ``X`` as dense finite features of any sign; columns are checked as above."""
+    return as_features(_with_known_columns(estimator, X, reset), estimator=estimator)
 
 
 class _Recorder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -87,27 +103,6 @@ def check_named_alike(rows: Any, X: Any, *, name: str) -> None:
         )
 
 
-def as_estimator_features(estimator: Any, X: Any, *, reset: bool) -> Floats:
-    """Return ``X`` as dense finite features of any sign; columns are checked as above."""
-    features = _estimator_floats(estimator, X, reset=reset, negative=True, accept_sparse=False)
-    assert isinstance(features, np.ndarray)
-    return features
-
-
-def as_features(X: ArrayLike, *, name: str = "X") -> Floats:
-    """Return ``X`` as dense finite features of any sign, shape (n, d).
-
-    >>> as_features([[1, -2]])
-    array([[ 1., -2.]])
-    """
-    if sparse.issparse(X):
-        raise TypeError(f"{name} must be dense, got a sparse matrix; use toarray()")
-    features = _as_floats(X, name=name, object_numbers=True)
-    _refuse_values(features, name=name, negative=True)
-    assert isinstance(features, np.ndarray)
-    return features
-
-
 def as_weights(
     sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
 ) -> NDArray[np.float64] | None:
@@ -121,32 +116,25 @@ def as_weights(
     if sample_weight is None:
         return None
     refuse_masked(sample_weight, name=name)
-    given = np.asarray(sample_weight)
-    if given.dtype.kind == "O":
-        _refuse_long_integers(given, name=name)
-    if given.dtype.kind not in _NUMBER_KINDS:
-        raise TypeError(f"{name} must hold numbers, got dtype {given.dtype}")
-    if given.ndim == 0:
-        given = np.full(n_rows, given)
-    if given.shape != (n_rows,):
+    weights = as_float64(np.asarray(sample_weight), name=name)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
         raise ValueError(
-            f"{name} must hold one weight per row: got shape {given.shape} for {n_rows} rows"
+            f"{name} must hold one weight per row: got shape {weights.shape} for {n_rows} rows"
         )
-    weights = given.astype(np.float64)
-    wrong = np.flatnonzero(~(weights >= 0.0) | np.isinf(weights))
-    if wrong.size:
-        raise ValueError(
-            f"{name} must be finite and non-negative, got {weights[wrong[0]]} at row {wrong[0]}"
-        )
-    if weights.max(initial=0.0) > _MAX_WEIGHT:
-        row = int(weights.argmax())
-        raise ValueError(f"{name} must be at most {_MAX_WEIGHT}, got {weights[row]} at row {row}")
-    tiny = np.flatnonzero((weights > 0.0) & (weights < _MIN_WEIGHT))
-    if tiny.size:
-        raise ValueError(
-            f"{name} must be 0 or at least {_MIN_WEIGHT}, since smaller weights vanish in sums, "
-            f"got {weights[tiny[0]]} at row {tiny[0]}; multiply all weights by one number, or use 0"
-        )
+    for allowed, rule in (
+        ((weights >= 0.0) & np.isfinite(weights), "finite and non-negative"),
+        (weights <= _MAX_WEIGHT, f"at most {_MAX_WEIGHT}"),
+        (
+            (weights == 0.0) | (weights >= _MIN_WEIGHT),
+            f"0 or at least {_MIN_WEIGHT}, since smaller weights vanish in sums (multiply all by "
+            "one number, or use 0)",
+        ),
+    ):
+        if not allowed.all():
+            row = int(np.argmin(allowed))
+            raise ValueError(f"{name} must be {rule}, got {weights[row]} at row {row}")
     return weights
 
 
@@ -156,56 +144,57 @@ def refuse_masked(values: Any, *, name: str) -> None:
     >>> refuse_masked(np.ma.array([1, 2], mask=[0, 1]), name="y")
     Traceback (most recent call last):
         ...
-    TypeError: y must be a plain array, got a masked one with 1 masked value; leave out the rows, \
-    or use filled()
+    TypeError: y must be a plain array, got a masked one; leave out rows, or use filled()
     """
-    where = ""
-    if isinstance(values, list | tuple):  # numpy reads what is below the masks
-        row, values = next(
-            ((row, part) for row, part in enumerate(values) if isinstance(part, np.ma.MaskedArray)),
-            (0, None),
-        )
-        where = f" at row {row}"
-    if isinstance(values, np.ma.MaskedArray):
-        n_masked = int(np.ma.getmaskarray(values).sum())
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         raise TypeError(
-            f"{name} must be a plain array, got a masked one with {n_masked} masked "
-            f"value{'' if n_masked == 1 else 's'}{where}; leave out the rows, or use filled()"
+            f"{name} must be a plain array, got a masked one; leave out rows, or use filled()"
         )
 
 
-def _refuse_long_integers(given: NDArray[Any], *, name: str) -> None:
-    largest = float(np.finfo(np.float64).max)
-    for row, value in enumerate(given.flat):
-        if isinstance(value, int) and abs(value) > largest:
-            raise ValueError(
-                f"{name} must be finite, got an integer beyond {largest:.1e} at row {row}"
-            )
+def as_float64(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
+    """Return numbers of any type, objects included, as float64 in one layout.
+
+    >>> as_float64(np.array([1, "2"], dtype=object), name="y")
+    Traceback (most recent call last):
+        ...
+    TypeError: y must hold numbers, got '2' at row 1; an argument must be neither a string nor \
+    anything else that is not a number
+    """
+    if values.dtype.kind == "O":
+        for index, value in np.ndenumerate(values):
+            # numpy calls a timedelta64 an integer
+            if not isinstance(value, Real) or isinstance(value, np.timedelta64):
+                raise TypeError(
+                    f"{name} must hold numbers, got {value!r} at {_place(index)}; an argument must "
+                    "be neither a string nor anything else that is not a number"
+                )
+            if isinstance(value, int) and abs(value) > _LARGEST:
+                raise ValueError(
+                    f"{name} must be finite, got an integer beyond {_LARGEST:.1e} at "
+                    f"{_place(index)}"
+                )
+    elif values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}")
+    return values.astype(np.float64, order="C")
 
 
-def _estimator_floats(
-    estimator: Any, X: Any, *, reset: bool, negative: bool, accept_sparse: bool
-) -> Rows:
-    if not accept_sparse and sparse.issparse(X):
-        raise TypeError(
-            f"Sparse data was passed to {type(estimator).__name__}, which needs dense features; "
-            "use X.toarray()"
-        )
+def _with_known_columns(estimator: Any, X: Any, reset: bool) -> Any:
+    """Return what holds the values, once width and names are found to be the known ones.
+
+    That comes first: "you gave 8 columns" helps more than "NaN in the ninth".
+    """
     if isinstance(X, Table):
         if not reset:
             X.check_same_columns(estimator)
-        rows: Rows = _as_floats(X.rows, name="X", object_numbers=False, estimator=estimator)
-    elif _is_plain(X) and (reset or _has_known_shape(estimator, X)):
-        rows = _in_one_layout(X)
-    else:
-        if not reset:
-            # Width and names first: "you gave 8 columns" helps more than "NaN in the ninth".
-            checked = X if hasattr(X, "shape") else np.asarray(X)
-            if len(np.shape(checked)) == 2:
-                validate_data(estimator, checked, reset=False, skip_check_array=True)
-        rows = _as_floats(X, name="X", object_numbers=True, estimator=estimator)
-    _refuse_values(rows, name="X", negative=negative)
-    return rows
+        return X.rows
+    width = X.shape[1] if _is_plain(X) and not hasattr(estimator, "feature_names_in_") else None
+    if not reset and width != getattr(estimator, "n_features_in_", -1):
+        checked = X if hasattr(X, "shape") else np.asarray(X)
+        if len(np.shape(checked)) == 2:
+            validate_data(estimator, checked, reset=False, skip_check_array=True)
+    return X
 
 
 def _is_plain(X: Any) -> bool:
@@ -213,37 +202,33 @@ def _is_plain(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype in _ROW_DTYPES
 
 
-def _has_known_shape(estimator: Any, X: NDArray[Any]) -> bool:
-    width = getattr(estimator, "n_features_in_", None)
-    return width == X.shape[1] and not hasattr(estimator, "feature_names_in_")
+def _as_floats(X: Any, *, name: str, estimator: Any = None, signed: bool = False) -> Rows:
+    if not _is_plain(X):
+        refuse_masked(X, name=name)
+        _refuse_times(X, name=name)
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=None,
+            ensure_all_finite=False,
+            input_name=name,
+            estimator=estimator,
+        )
+    if sparse.issparse(X):
+        rows: Rows = _tidy_rows(X, name)
+    else:
+        dense = X if X.dtype in _ROW_DTYPES else as_float64(X, name=name)
+        rows = np.require(dense, requirements=["C_CONTIGUOUS", "ALIGNED"])
+    _refuse_values(rows, name=name, signed=signed)
+    return rows
 
 
-def _in_one_layout(rows: NDArray[Any]) -> NDArray[Any]:
-    return np.require(rows, requirements=["C_CONTIGUOUS", "ALIGNED"])
-
-
-def _as_floats(X: Any, *, name: str, object_numbers: bool, estimator: Any = None) -> Rows:
-    refuse_masked(X, name=name)
-    _refuse_times(X, name=name)
-    found = check_array(
-        X,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=None,
-        ensure_all_finite=False,
-        input_name=name,
-        estimator=estimator,
-    )
-    if found.dtype.kind == "O" and object_numbers and not sparse.issparse(found):
-        found = _numbers_of_objects(found, name=name)
-    if found.dtype.kind not in _NUMBER_KINDS:
-        raise TypeError(f"{name} must hold numbers, got dtype {found.dtype}")
-    dtype = found.dtype if found.dtype in (np.float32, np.float64) else np.float64
-    if not sparse.issparse(found):
-        return _in_one_layout(np.asarray(found, dtype=dtype))
-    rows = sparse.csr_array(found, dtype=dtype)
-    tidy = rows.has_canonical_format and rows.data.flags.c_contiguous and rows.data.all()
-    if not tidy:
+def _tidy_rows(X: Any, name: str) -> sparse.csr_array:
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold numbers, got dtype {X.dtype}")
+    rows = sparse.csr_array(X, dtype=X.dtype if X.dtype in _ROW_DTYPES else np.float64)
+    if not (rows.has_canonical_format and rows.data.flags.c_contiguous and rows.data.all()):
         rows = rows.copy()  # the caller's matrix is not ours to tidy
         rows.sum_duplicates()
         rows.eliminate_zeros()
@@ -261,36 +246,18 @@ def _refuse_times(X: Any, *, name: str) -> None:
             )
 
 
-def _numbers_of_objects(found: NDArray[Any], *, name: str) -> NDArray[np.float64]:
-    numbers = np.empty(found.shape)
-    for (row, column), value in np.ndenumerate(found):
-        # numpy calls a timedelta64 an integer
-        if not isinstance(value, Real) or isinstance(value, np.timedelta64):
-            raise TypeError(
-                f"{name} must hold numbers, got {value!r} at row {row}, column {column}: "
-                "an argument must be neither a string nor anything else that is not a number"
-            )
-        try:
-            numbers[row, column] = value
-        except OverflowError:
-            raise ValueError(
-                f"{name} must be finite, got an integer beyond {np.finfo(np.float64).max:.1e} at "
-                f"row {row}, column {column}"
-            ) from None
-    return numbers
-
-
-def _refuse_values(rows: Rows, *, name: str, negative: bool) -> None:
+def _refuse_values(rows: Rows, *, name: str, signed: bool) -> None:
     values = rows.data if isinstance(rows, sparse.csr_array) else rows
     if values.size == 0:  # sparse rows without a single non-zero
         return
     # NaN propagates through min and max, so two fast passes see every kind of bad value.
     low, high = values.min(), values.max()
-    if (low >= 0.0 or (negative and low > -np.inf)) and high < np.inf:
+    if (low >= 0.0 or (signed and low > -np.inf)) and high < np.inf:
         return
-    allowed = np.isfinite(values) if negative else (values >= 0.0) & np.isfinite(values)
-    row, column, value = _first_outside(rows, allowed)
-    where = f"got {value} at row {row}, column {column}"
+    allowed = np.isfinite(values) if signed else (values >= 0.0) & np.isfinite(values)
+    index = int(np.argmin(allowed))
+    value = values.flat[index]
+    where = f"got {value} at {_place(place_of(rows, index))}"
     if np.isnan(value):
         raise ValueError(f"{name} must not contain NaN, {where.replace('nan', 'NaN')}")
     if np.isinf(value):
@@ -298,10 +265,8 @@ def _refuse_values(rows: Rows, *, name: str, negative: bool) -> None:
     raise ValueError(f"Negative values in data: {name} must be non-negative, {where}")
 
 
-def _first_outside(rows: Rows, allowed: NDArray[np.bool_]) -> tuple[int, int, float]:
-    first = int(np.argmin(allowed))
-    values = rows.data if isinstance(rows, sparse.csr_array) else rows
-    return *place_of(rows, first), float(values.flat[first])
+def _place(index: tuple[int, ...]) -> str:
+    return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False))
 
 
 def place_of(rows: Rows, index: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from streamchi2.checks.params import shown
-from streamchi2.checks.rows import refuse_masked
+from streamchi2.checks.rows import as_float64, refuse_masked
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
@@ -132,26 +132,16 @@ def as_numbers(estimator: Any, y: Any, n_rows: int) -> NDArray[np.float64]:
     """
     _refuse_none(estimator, y)
     refuse_masked(y, name="y")
-    given = np.asarray(y)
-    if given.dtype.kind == "O":
-        for row, value in enumerate(given.flat):
-            if isinstance(value, np.datetime64 | np.timedelta64):
-                raise TypeError(f"y must hold numbers, got {value!r} at row {row}")
-        try:
-            given = given.astype(np.float64)
-        except OverflowError:
-            raise ValueError(
-                f"y must be finite, got an integer beyond {np.finfo(np.float64).max:.1e}"
-            ) from None
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"y must hold numbers: {error}") from None
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"y must hold numbers, got dtype {given.dtype}")
-    if given.ndim not in (1, 2):
-        raise ValueError(f"y must have one or two dimensions, got shape {given.shape}")
-    _refuse_length(given, n_rows)
-    targets = given.astype(np.float64, order="C")  # one layout, so that sums round alike
-    _refuse_not_finite(targets.reshape(n_rows, -1))
+    targets = as_float64(np.asarray(y), name="y")
+    if targets.ndim not in (1, 2):
+        raise ValueError(f"y must have one or two dimensions, got shape {targets.shape}")
+    _refuse_length(targets, n_rows)
+    wrong = np.argwhere(~np.isfinite(targets))
+    if wrong.size:
+        row, *column = wrong[0]
+        where = f"row {row}" + "".join(f", column {index}" for index in column)
+        raise ValueError(f"y must be finite, got {targets[*wrong[0]]} at {where}")
+    refuse_huge(targets, name="y")
     return targets
 
 
@@ -198,14 +188,6 @@ def _refuse_length(targets: NDArray[Any], n_rows: int) -> None:
         raise ValueError(
             f"y must hold one target per row: got {targets.shape[0]} targets for {n_rows} rows"
         )
-
-
-def _refuse_not_finite(targets: NDArray[Any]) -> None:
-    wrong = np.argwhere(~np.isfinite(targets))
-    if wrong.size:
-        row, column = wrong[0]
-        where = f"row {row}" if targets.shape[1] == 1 else f"row {row}, column {column}"
-        raise ValueError(f"y must be finite, got {targets[row, column]} at {where}")
 
 
 def _refuse_weights(classes: NDArray[Any], n_rows: int | None) -> None:
