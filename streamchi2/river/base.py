@@ -1,258 +1,207 @@
-"""The base class of river estimators: what holds one stream of named rows."""
+"""Base class of the river estimators: one stream of named rows, learnt one after the other."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
-from scipy.fft import next_fast_len
+from river.utils.dataframe import into_frame, into_series
 
-from streamchi2.bases import BASES, LandmarkRows
-from streamchi2.checks import as_choice, as_positive_int, as_seed
+from streamchi2.checks import Floats, as_seed, as_weights
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.facts import FittedFacts, facts_as_html
-from streamchi2.estimators.map_params import (
-    divided,
-    landmarks_differ,
-    map_params,
-    of_descriptor,
-)
-from streamchi2.estimators.map_readings import MapReadings
-from streamchi2.estimators.saved_params import ConstructorParams
-from streamchi2.feature_map import AdaptiveFeatureMap, FeatureMap, MapParams
-from streamchi2.reading import Reading
-from streamchi2.river.dict_rows import DictReader
+from streamchi2.features import FeatureMap, MapSpec, Tracker
+from streamchi2.model import LearnerSpec, Model
+from streamchi2.readings import MapReadings
+from streamchi2.river.dict_rows import DictReader, frame_rows
 from streamchi2.river.key_columns import KeyColumns
-from streamchi2.river.row_features import RowFeatures
-from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.state import (
-    Int,
-    Kind,
-    Maybe,
-    Object,
-    Saved,
-    refuse_undeclared,
-    require,
-)
-from streamchi2.statistics.row_buffer import NAMED_WIDTH, Block, Row, RowBuffer, as_matrix
-from streamchi2.statistics.targets import ClassTargets, NumericTargets
+from streamchi2.saving import Label, Params
+from streamchi2.statistics.buffer import NAMED_WIDTH, Row, as_matrix
+from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
-from streamchi2.threads import deferred_interrupts
-
-_FEWEST_BUCKETS = 1024
 
 
-class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
-    """A river estimator with a stream of named rows; it is made when the first row arrives."""
+class NamedStreamEstimator(MapReadings, base.Estimator):
+    """A river estimator that holds one stream of named rows, opened when the first of them comes.
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "params": ConstructorParams(),
-        "seed": Int(),
-        "stream": Maybe(Object((Stream,))),
+    The constructor is that of learners without classes. What a row is checked for is checked before
+    anything is learnt, so that a refused call leaves no trace. Reading changes nothing: everything
+    that is read is that of the last end of a block, and predictions use the last solution.
+    """
+
+    _saved_fields: ClassVar[Mapping[str, Any]] = {
+        "params": Params,
+        "seed": Any,
+        "stream": Stream | None,
+        "target_name": Label,
     }
-    # Beside the constructor's parameters: what the state is made of, and what can be made again.
-    _ATTRIBUTES: ClassVar[tuple[str, ...]] = (
-        "_stream",
-        "_seed",
-        "_due",
-        "_reader",
-        "_row_features",
-    )
-    descriptors: Any = None
-    _learns: ClassVar[bool] = False  # statistics of the features
-    _targets_kind: ClassVar[type[ClassTargets | NumericTargets] | None] = None
+    _learns: ClassVar[bool] = True  # statistics of the features, and a model from them
 
-    n_components: Any
-    seed: int | None
-    landmarks: Any
-    half_life: float | None
-    _stream: Stream | None
+    def __init__(
+        self,
+        n_components: Any = 1024,
+        *,
+        norm: str | None = None,
+        basis: Any = "subspace",
+        beta: Any = "auto",
+        alpha: float | str = "auto",
+        half_life: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        n_pca: Any = None,
+        penalty: str = "ridge",
+        l1_ratio: float = 0.5,
+        dof: Any = 2.0,
+        series: Any = "direct",
+        n_terms: Any = "auto",
+        landmarks: Sequence[Mapping[Hashable, Any]] | None = None,
+        adapt: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.norm = norm
+        self.basis = basis
+        self.beta = beta
+        self.alpha = alpha
+        self.half_life = half_life
+        self.descriptors = descriptors
+        self.seed = seed
+        self.n_pca = n_pca
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.dof = dof
+        self.series = series
+        self.n_terms = n_terms
+        self.landmarks = landmarks
+        self.adapt = adapt
+        self._start()
 
     def _start(self) -> None:
         """Create what every one of these estimators holds beside its parameters."""
-        self._stream = None
-        self._due: int | None = None  # where the stream must be looked at next, if that is known
-        self._reader = DictReader(KeyColumns(self.descriptors))
-        self._row_features = RowFeatures()
+        self._stream: Stream | None = None
+        self._target_name: Any = None  # of the series of targets that was learnt last
         # Without a seed every object draws its own, once, so that its features belong together.
         self._seed: Any = secrets.randbits(31) if self.seed is None else self.seed
+        self._start_caches()
+
+    def _start_caches(self) -> None:
+        self._reader = DictReader(KeyColumns(self.descriptors))
+        # Each is replaced as a whole, so that threads that only predict may share an estimator.
+        self._featurised: tuple[FeatureMap, Row, Floats] | None = None
+        self._checked: tuple[Any, LearnerSpec | None] = (None, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        caches = {"_reader", "_featurised", "_checked"}
+        return {name: value for name, value in vars(self).items() if name not in caches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._stream is not None:
-            self._stream.stepwise = True  # which is no state of a stream, but of its reader
+        vars(self).update(state)
+        self._start_caches()
+
+    def _saved_state(self) -> dict[str, Any]:
+        return {
+            "params": self._get_params(),
+            "seed": self._seed,
+            "stream": self._stream,
+            "target_name": self._target_name,
+        }
+
+    @classmethod
+    def _from_saved(cls, state: dict[str, Any]) -> Self:
+        estimator = cls(**state["params"])
+        estimator._seed, estimator._stream = state["seed"], state["stream"]
+        estimator._target_name = state["target_name"]
+        return estimator
+
+    def _lock(self) -> AbstractContextManager[Any]:
+        """Return the lock of the stream, where there is one."""
+        return nullcontext() if self._stream is None else self._stream.lock
 
     def _more_tags(self) -> set[str]:
         return {base.tags.POSITIVE_INPUT}
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>{facts_as_html(self)}"
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"alpha"} if self._learns else set()
 
     @property
     def n_samples_seen_(self) -> int:
         """Number of rows learnt from, those of merged shards included."""
         return 0 if self._stream is None else self._stream.n_rows
 
-    @property
-    def _reading(self) -> Reading:  # type: ignore[override]
-        if self._stream is None or (self._stream.n_rows == 0 and not self._stream.is_planned):
-            raise AttributeError(f"this {type(self).__name__} has no map yet: learn a row first")
-        return self._stream.reading()
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one row.
 
-    def _map_params(self) -> MapParams:
-        """Validate the constructor parameters that decide about the map, and return them."""
-        params = self._get_params()
-        columns = self._reader.keys.ranges()
-        n_buckets, n_components, basis = (
-            params[name] for name in ("n_buckets", "n_components", "basis")
-        )
-        if columns is None:
-            params["n_buckets"] = _number_of_buckets(n_buckets, n_components, basis)
-        else:
-            names = tuple(columns)
-            sizes = divided(n_components, names, name="n_components")
-            params["n_buckets"] = {
-                name: _number_of_buckets(
-                    of_descriptor(n_buckets, name, names, param="n_buckets"),
-                    size,
-                    of_descriptor(basis, name, names, param="basis"),
-                )
-                for name, size in zip(names, sizes, strict=True)
-            }
-        params["landmarks"] = self._given_landmarks()
-        self._seed = as_seed(self._seed)
-        return map_params(params, NAMED_WIDTH, self._seed, columns)
-
-    def _given_landmarks(self) -> Any:
-        """Return landmarks, given as dicts, as rows of the columns that their keys have."""
-        given = self.landmarks
-        if given is None:
-            return None
-        if isinstance(given, LandmarkRows):  # read from a file
-            return given.rows
-        if not isinstance(given, Sequence) or not all(isinstance(row, Mapping) for row in given):
-            raise TypeError(f"landmarks must be a list of dicts, got {given!r}")
-        if not given:
-            raise ValueError("landmarks must hold at least one row, got none")
-        return as_matrix([self._reader.read(row) for row in given])
-
-    def _open_stream(self) -> Stream:
-        """Return the stream, or a new one that is not yet this estimator's."""
-        return self._new_stream() if self._stream is None else self._stream
-
-    def _new_stream(self) -> Stream:
-        stream = Stream(
-            NAMED_WIDTH,
-            feature_map=AdaptiveFeatureMap(self._map_params()),
-            targets=self._no_targets(),
-            learns=self._learns,
-            longest=1024,
-        )
-        stream.stepwise = True
-        return stream
-
-    def _no_targets(self) -> ClassTargets | NumericTargets | None:
-        return None
-
-    def _add(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
-        """Learn one validated row, all of it or, where something fails, nothing."""
-        if self._due is None:
-            due = self._next_position(stream)
-            self._due = self._catch_up(stream) if due <= stream.n_rows else due
-        if stream.n_rows + 1 < self._due:
-            self._append(stream, row, target, weight)
-            self._stream = stream
-            return
-        self._due = None
-        with deferred_interrupts():  # between the row and what it completes
-            pending = stream.buffer.copy()
-            try:
-                self._append(stream, row, target, weight)
-                self._advance(stream, pending, has_target=target is not None)
-            except BaseException:
-                if stream.n_rows >= stream.next_stop:  # its block is complete and was not learnt
-                    stream.hold_again(pending)
-                raise
-
-    def _refuse_too_large(
-        self, stream: Stream, rows: Sequence[Row], x: Mapping[Hashable, Any] | None = None
-    ) -> None:
-        """Refuse rows with values whose features could not be held, before any of them is learnt.
-
-        ``x`` is the dict of the only row; rows of a frame are known by their numbers.
+        Parameters
+        ----------
+        x
+            Features by name, finite and non-negative; a missing key is a zero.
+        y
+            The target.
+        w
+            Weight: two equals a repeated row, zero no row.
         """
-        assert stream.feature_map is not None
-        params = stream.feature_map.params
-        if not params.is_limited:
-            return
-        for number, row in enumerate(rows):
+        self._learn([self._reader.read(x)], [y], w)
 
-            def where(value: float, number: int = number) -> str:
-                if x is None:
-                    return f" at row {number}"
-                return f" at key {next(key for key in x if float(x[key]) == value)!r}"
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learn from the rows of a frame, as if they came one by one.
 
-            params.refuse_too_large_row(
-                row.columns, row.values, where, name="X" if x is None else "x"
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow frame without missing values; names of columns are keys.
+        y
+            A series of targets; of named ones a frame.
+        w
+            One weight for all rows, or a series of them.
+        """
+        rows, (targets, name) = self._read_frame(X), self._read_targets(y)
+        if len(targets) != len(rows):
+            raise ValueError(
+                f"y must hold one target per row: got {len(targets)} targets for {len(rows)} rows"
             )
+        self._learn(rows, targets, w)
+        self._target_name = name
 
-    def _append(self, stream: Stream, row: Row, target: Any, weight: float) -> None:
-        """Let a row be pending; None is an absent target where there are targets."""
-        if target is not None or stream.targets is None:
-            stream.append(row, target, weight)
-            return
-        weights = None if weight == 1.0 else np.array([weight])
-        absent = stream.targets.absent(1)
-        stream.append_block(Block(stream.n_rows, as_matrix([row]), absent, weights))
+    def observe_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Learn from one row without a target: what inputs are like, and what varies in them.
 
-    def _next_position(self, stream: Stream) -> int:
-        """Return where the stream must be looked at next."""
-        return stream.next_stop
+        The map and the principal components learn from such rows, the regression does not. An
+        addition of this library: river knows no rows without targets.
 
-    def _catch_up(self, stream: Stream) -> int:
-        """Do what an earlier call has failed to do, and return the next position."""
-        return self._next_position(stream)
+        Parameters
+        ----------
+        x
+            Features by name, finite and non-negative; a missing key is a zero.
+        w
+            Weight: two equals a repeated row, zero no row.
+        """
+        self._learn([self._reader.read(x)], None, w)
 
-    def _advance(self, stream: Stream, pending: RowBuffer, *, has_target: bool) -> None:
-        """Learn a block if it is complete; where that fails the rows before are pending again."""
-        with stream.lock, deferred_interrupts(), deferred_warnings():
-            try:
-                stream.learn_pending()
-            except BaseException:
-                stream.finish()  # a block that was begun is learnt
-                if stream.buffer.position == pending.position:  # the block was not learnt
-                    stream.hold_again(pending)
-                else:
-                    self._stream = stream
-                raise
-            self._stream = stream
+    def observe_many(self, X: Any, w: Any = 1.0) -> None:
+        """Learn from the rows of a frame without targets, as if they came one by one.
 
-    def _present_map(self) -> FeatureMap:
-        return self._reading.feature_map
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow frame without missing values; names of columns are keys.
+        w
+            One weight for all rows, or a series of them.
+        """
+        self._learn(self._read_frame(X), None, w)
 
     def new_shard(self) -> Self:
         """Return an estimator with this one's map that has learnt nothing: a worker's share.
 
         Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the shards.
-        The map must have been planned: refused before.
+        The map must have been planned for good: refused before.
         """
-        reading = self._reading
-        assert self._stream is not None
-        if not self._stream.is_planned:
-            raise ValueError(
-                "new_shard needs a map to share, which is planned on the first "
-                f"{self._stream.next_stop} rows of a stream, got {self._stream.n_rows}; "
-                "learn from more rows first"
-            )
+        stream = self._opened().shard()
         shard: Self = self.clone()
-        shard._seed = self._seed
-        shard._stream = self._stream.new_shard(reading.feature_map)
-        shard._stream.stepwise = True
+        shard._seed, shard._stream = self._seed, stream
         return shard
 
     def merge(self, other: Self) -> None:
@@ -269,98 +218,186 @@ class NamedStreamEstimator(MapReadings, FittedFacts, Saved, base.Estimator):
             raise TypeError(f"other must be a {type(self).__name__}, got {other!r}")
         theirs = other._get_params()
         for name, value in self._get_params().items():
-            if self._differs(other, name, value, theirs[name]):
+            if name != "seed" and _comparable(value) != _comparable(theirs[name]):
                 raise StateMismatchError(
                     f"{name} must agree to merge, got {value!r} and {theirs[name]!r}"
                 )
         if other._stream is None:
             return
-        if self._stream is None and self.seed is None:
-            self._seed = other._seed
-        self._due = None
-        with deferred_interrupts(), deferred_warnings():
-            self._merge_stream(other)
+        seed = other._seed if self._stream is None and self.seed is None else self._seed
+        stream = self._new_stream(seed) if self._stream is None else self._stream
+        stream.merge(other._stream, self._learner_spec())
+        self._stream, self._seed = stream, seed
 
-    def _differs(self, other: Self, name: str, mine: Any, theirs: Any) -> bool:
-        """Tell whether two values of a constructor parameter forbid a merge."""
-        if name == "seed":
-            return False
-        if name == "landmarks":
-            return landmarks_differ(self._given_landmarks(), other._given_landmarks())
-        if name == "descriptors" and mine is not None and theirs is not None:
-            # Their order decides about columns; a list that was saved comes back as a list.
-            sides = [
-                [(own, tuple(keys) if isinstance(keys, list) else keys) for own, keys in pairs]
-                for pairs in (mine.items(), theirs.items())
-            ]
-            return sides[0] != sides[1]
-        return bool(mine != theirs)
+    # Learning
 
-    def _merge_stream(self, other: Self) -> None:
-        assert other._stream is not None
-        self._stream = self._open_stream().merge(other._stream)
+    def _learn(self, rows: Sequence[Row], targets: Sequence[Any] | None, w: Any) -> None:
+        """Learn rows one after the other, after everything that may be refused has been checked."""
+        if type(w) is float and len(rows) == 1 and w == 1.0:  # as almost always
+            weights = [1.0]
+        else:
+            weights = _checked_weights(w, len(rows))
+        spec = self._learner_spec()
+        stream = self._new_stream(self._seed) if self._stream is None else self._stream
+        with stream.lock:
+            stream.refuse_torn()
+            steps = self._encoded(stream.targets, targets, weights)
+            assert stream.spec is not None
+            if stream.spec.is_limited:
+                stream.spec.refuse_too_large(as_matrix(rows), lambda row, _: f" at row {row}")
+            for row, (after, target, weight) in zip(rows, steps, strict=True):
+                if weight == 0.0:
+                    continue
+                learnt, features = stream.present(), None
+                if self._learns and learnt is not None:
+                    features = self._features(learnt.feature_map, row)
+                self._stream = stream
+                stream.append(row, target, weight, features, after, spec)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # What only saves time is no state.
-        caches = {"_due", "_checked"} & vars(self).keys()
-        return {**self.__dict__, **dict.fromkeys(sorted(caches))}
+    def _encoded(
+        self, before: Targets | None, targets: Sequence[Any] | None, weights: Sequence[float]
+    ) -> list[tuple[Targets | None, Any, float]]:
+        """Return for each row what is known of targets after it, its target, and its weight."""
+        if targets is None or before is None:
+            absent = None if before is None else before.absent(1)[0]
+            return [(before, absent, weight) for weight in weights]
+        steps = []
+        for given, weight in zip(targets, weights, strict=True):
+            target = self._checked_target(given)
+            after, code = before.encode_one(target)
+            if weight > 0.0:
+                before = after
+                steps.append((after, code, weight))
+            else:
+                steps.append((before, code, weight))
+        return steps
 
-    @classmethod
-    def saved_name(cls) -> str:
-        """Return the name of the class in files."""
-        return f"river.{cls.__name__}"
+    def _checked_target(self, y: Any) -> Any:
+        """Return a target as :meth:`Targets.encode_one` takes it, or refuse it."""
+        raise NotImplementedError
 
-    def standing_still(self) -> AbstractContextManager[Any]:
-        """Return the lock of the stream, where there is one."""
-        return nullcontext() if self._stream is None else self._stream.lock
+    def _read_frame(self, X: Any) -> list[Row]:
+        return frame_rows(into_frame(X), self._reader.keys)
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the constructor's parameters, the seed in use, and the stream."""
+    def _read_targets(self, y: Any) -> tuple[list[Any], Any]:
+        """Return the targets of a batch, and the name of them all."""
+        series = into_series(y)
+        return series.to_list(), series.name
+
+    def _learner_spec(self) -> LearnerSpec | None:
+        """Return the parameters that decide about the model, validated where they are new."""
+        given = self._model_params()
+        if self._checked[0] != given:
+            names = tuple(self._reader.keys.ranges() or ()) or None
+            self._checked = given, LearnerSpec.of(given, names)
+        return self._checked[1]
+
+    def _model_params(self) -> dict[str, Any]:
+        """Return the parameters that decide about the model."""
+        return {
+            "alpha": self.alpha,
+            "penalty": self.penalty,
+            "l1_ratio": self.l1_ratio,
+            "n_pca": self.n_pca,
+        }
+
+    def _map_spec(self, seed: int) -> MapSpec:
+        """Validate the parameters that decide about the map, and return them as a value."""
         params = self._get_params()
-        refuse_undeclared(self, (*params, *self._ATTRIBUTES))
-        if "landmarks" in params:
-            params["landmarks"] = self._given_landmarks()
-        return {"params": params, "seed": self._seed, "stream": self._stream}
+        given = params["landmarks"]
+        if given is not None:
+            if not isinstance(given, Sequence) or not all(isinstance(x, Mapping) for x in given):
+                raise TypeError(f"landmarks must be a list of dicts, got {given!r}")
+            params["landmarks"] = as_matrix([self._reader.read(x) for x in given])
+        spec = MapSpec.of(params, NAMED_WIDTH, as_seed(seed), self._reader.keys.ranges())
+        for name in ("n_components", "n_buckets"):
+            if any(getattr(block, name) is None for block in spec.blocks):
+                raise ValueError(
+                    f"{name} must be a number, since named rows have no fixed width, got None"
+                )
+        return spec
 
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return an estimator with these parameters and this stream."""
-        params = state["params"]
-        if params.get("landmarks") is not None:
-            params = {**params, "landmarks": LandmarkRows(params["landmarks"])}
-        estimator = cls(**params)
-        estimator._seed, estimator._stream = state["seed"], state["stream"]
-        if estimator._stream is not None:
-            estimator._stream.stepwise = True
-        return estimator
+    def _new_stream(self, seed: int) -> Stream:
+        return Stream(
+            NAMED_WIDTH,
+            spec=self._map_spec(seed),
+            targets=self._no_targets(),
+            half_life=self.half_life,
+            learns=self._learns,
+            by_class=vars(self).get("class_weight") == "balanced",
+            row_by_row=True,
+        )
 
-    def validate(self) -> None:
-        """Require a stream of named rows under the seed of this estimator."""
-        stream = self._stream
-        if stream is None:
-            return
-        kind = type(None) if self._targets_kind is None else self._targets_kind
-        require(type(stream.targets) is kind, f"targets must be {kind.__name__}")
-        require(stream.learns == self._learns, "a stream of another kind of estimator")
-        require(stream.n_features == NAMED_WIDTH, "rows must have named columns")
-        adaptive = stream.feature_map
-        require(adaptive is not None, "a stream without a map")
-        assert adaptive is not None
-        require(adaptive.params.seed == self._seed, "seed must be that of the stream")
-        columns = self._reader.keys.ranges()
-        known = adaptive.params.descriptors
-        same = columns == known and list(columns or ()) == list(known or ())
-        require(same, "descriptors must be those of the stream")
-        buckets = all(block.n_buckets is not None for block in adaptive.params.blocks)
-        require(buckets, "named columns need hash buckets")
+    def _no_targets(self) -> Targets | None:
+        """Return what is known of targets before the first."""
+        raise NotImplementedError
+
+    # Reading
+
+    def _features(self, feature_map: FeatureMap, row: Row) -> Floats:
+        """Return the features of a row, shape (D,), not to be written to.
+
+        Each row is featurised alone, so that predictions change no bit of what is learnt, and only
+        once: who predicts and then learns an event has its row read as the same object twice.
+        """
+        last = self._featurised
+        if last is not None and last[0] is feature_map and last[1] is row:
+            return last[2]
+        features: Floats = feature_map.transform_row(row.columns, row.values)
+        self._featurised = feature_map, row, features
+        return features
+
+    def _opened(self) -> Stream:
+        if self._stream is None:
+            raise AttributeError(f"this {type(self).__name__} has no map yet: learn a row first")
+        return self._stream
+
+    def _tracker(self) -> Tracker:
+        learnt = self._opened().present()
+        assert learnt is not None
+        return learnt.tracker
+
+    def _model(self) -> Model:
+        model = self._latest_model()
+        if model is None:
+            raise AttributeError(f"this {type(self).__name__} has no model yet: learn a row first")
+        return model
+
+    def _latest_model(self) -> Model | None:
+        """Return the model of the last solution; None before the first row with a target."""
+        stream, spec = self._stream, self._learner_spec()
+        return None if stream is None or spec is None else stream.latest_model(spec)
+
+    def _scores_one(self, x: dict[Hashable, Any]) -> tuple[Model | None, NDArray[np.float64]]:
+        """Return the model, and the scores of a row; none before the first solution."""
+        row = self._reader.read(x)  # refuses what learning would refuse
+        # The model once for all: another thread may learn meanwhile.
+        model = self._latest_model()
+        if model is None:
+            return None, np.empty(0)
+        return model, model.scores_of_row(self._features(model.feature_map, row))
+
+    def _scores_many(self, X: Any) -> tuple[Any, Model | None, list[NDArray[np.float64]]]:
+        """Return the frame, the model, and the scores of each row, the same bits as alone."""
+        frame, rows, model = into_frame(X), self._read_frame(X), self._latest_model()
+        if model is None:
+            return frame, None, []
+        features = (self._features(model.feature_map, row) for row in rows)
+        return frame, model, [model.scores_of_row(one) for one in features]
 
 
-def _number_of_buckets(given: Any, n_components: Any, basis: Any) -> int:
-    as_choice(basis, tuple(BASES), name="basis")
-    as_positive_int(n_components, name="n_components")  # rows have no fixed number of columns
-    if given == "auto":
-        if BASES[basis].sizes_itself:
-            return int(n_components)
-        # Four buckets a phase: folding adds a tenth to the error of the random features.
-        return int(next_fast_len(max(_FEWEST_BUCKETS, 2 * n_components), real=True))
-    return as_positive_int(given, name="n_buckets")
+def _comparable(value: Any) -> Any:
+    """Return a parameter in a form whose equality is that of what it means.
+
+    The order of descriptors decides about columns, and files make lists of tuples.
+    """
+    if isinstance(value, Mapping):
+        return [(name, _comparable(part)) for name, part in value.items()]
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _checked_weights(w: Any, n_rows: int) -> list[float]:
+    given = w if np.ndim(w) == 0 else into_series(w).to_numpy()
+    weights = as_weights(given, n_rows, name="w")
+    checked: list[float] = np.ones(n_rows).tolist() if weights is None else weights.tolist()
+    return checked

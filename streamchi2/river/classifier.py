@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
-from river.utils.dataframe import into_frame, to_native_frame, to_native_series
+from river.utils.dataframe import to_native_frame, to_native_series
 
-from streamchi2.checks import Floats, as_label
-from streamchi2.estimators.class_targets import class_targets
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.model import FittedModel, ModelParams
-from streamchi2.river.learner import NamedStreamModel
-from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
-from streamchi2.state import require
-from streamchi2.statistics.class_weight import as_class_weight
-from streamchi2.statistics.targets import ClassTargets
-from streamchi2.stream import Stream
+from streamchi2.checks import as_label
+from streamchi2.docstrings import documented
+from streamchi2.model import Model
+from streamchi2.readings import DescriptorReadings
+from streamchi2.river.base import NamedStreamEstimator
+from streamchi2.river.parameter_docs import RIVER
+from streamchi2.saving import saved
+from streamchi2.statistics.targets import Targets
 
 
-@documented(LEARNER, ATTRIBUTES, ARGUMENTS)
-class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
+@saved("river.ExpChi2Classifier")
+@documented(RIVER)
+class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatchClassifier):
     r"""Kernel ridge classification with the exp-chi2 kernel, at linear cost and constant memory.
 
     Rows become features of the kernel (see :class:`ExpChi2Sampler`), least squares on one-hot
@@ -60,73 +57,55 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     Accuracy: 91.11%
     """
 
-    _targets_kind = ClassTargets
-    _counts_errors = True
-
     def __init__(
         self,
         n_components: Any = 1024,
-        descriptors: Mapping[str, Any] | None = None,
+        *,
+        norm: str | None = None,
+        basis: Any = "subspace",
+        beta: Any = "auto",
         alpha: float | str = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        half_life: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        n_pca: Any = None,
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
-        n_pca: Any = None,
-        calibrate: str | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        beta: Any = "auto",
+        class_shift: str | None = None,
         dof: Any = 2.0,
         series: Any = "direct",
         n_terms: Any = "auto",
-        basis: Any = "subspace",
-        landmarks: Any = None,
-        n_buckets: Any = "auto",
-        normalize: str | None = None,
+        landmarks: Sequence[Mapping[Hashable, Any]] | None = None,
         adapt: bool = True,
-        half_life: float | None = None,
-        dtype: str = "float32",
-        seed: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.descriptors = descriptors
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.n_pca = n_pca
-        self.calibrate = calibrate
+        super().__init__(
+            n_components,
+            norm=norm,
+            basis=basis,
+            beta=beta,
+            alpha=alpha,
+            half_life=half_life,
+            descriptors=descriptors,
+            seed=seed,
+            n_pca=n_pca,
+            penalty=penalty,
+            l1_ratio=l1_ratio,
+            dof=dof,
+            series=series,
+            n_terms=n_terms,
+            landmarks=landmarks,
+            adapt=adapt,
+        )
         self.class_weight = class_weight
-        self.beta = beta
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.basis = basis
-        self.landmarks = landmarks
-        self.n_buckets = n_buckets
-        self.normalize = normalize
-        self.adapt = adapt
-        self.half_life = half_life
-        self.dtype = dtype
-        self.seed = seed
-        self._start()
+        self.class_shift = class_shift
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "alpha": 0.1, "half_life": 99.0}
-        yield {
-            "n_components": 300,
-            "beta": 1.0,
-            "seed": 1,
-            "series": "chebyshev",
-            "basis": "gaussian",
-            "n_buckets": 128,
-        }
-        yield {
-            "n_components": 64,
-            "basis": "additive",
-            "n_pca": 5,
-            "penalty": "lasso",
-            "alpha": 0.1,
-        }
+        yield {"n_components": 33, "alpha": 0.1, "half_life": 99.0, "basis": "orthogonal"}
+        yield {"n_components": 300, "beta": 1.0, "series": "chebyshev", "basis": "gaussian"}
+        yield {"n_components": 64, "basis": "additive", "n_pca": 5, "penalty": "lasso"}
         yield {
             "n_components": 2,
             "basis": "landmarks",
@@ -141,106 +120,58 @@ class ExpChi2Classifier(NamedStreamModel, base.MiniBatchClassifier):
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels seen, sorted."""
-        if self._stream is None:
-            raise AttributeError(f"this {type(self).__name__} has seen no label yet")
-        assert isinstance(self._stream.targets, ClassTargets)
-        return self._stream.targets.labels.copy()
+        targets = self._opened().targets
+        assert targets is not None
+        return targets.classes_sorted[0]
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    def _no_targets(self) -> ClassTargets:
-        return class_targets(None, self.class_weight)
-
-    def _validated_params(self) -> ModelParams:
-        if self._stream is not None:
-            assert isinstance(self._stream.targets, ClassTargets)
-            class_targets(self._stream.targets, self.class_weight)
-        class_weight = as_class_weight(self.class_weight)
-        return replace(super()._validated_params(), class_weight=class_weight)
+    def _no_targets(self) -> Targets:
+        return Targets("labels")
 
     def _checked_target(self, y: Any) -> Any:
         return as_label(y)
 
-    def _known_targets(self, stream: Stream, targets: Sequence[Any]) -> ClassTargets:
-        known = stream.targets
-        assert isinstance(known, ClassTargets)
-        for target in targets:
-            if target not in known.label_set:
-                known = known.with_batch(np.array([target]))
-        return known
+    def _model_params(self) -> dict[str, Any]:
+        return {
+            **super()._model_params(),
+            "class_weight": self.class_weight,
+            "class_shift": self.class_shift,
+        }
 
-    def _errors(
-        self, model: FittedModel, targets: NDArray[Any], features: Floats
-    ) -> NDArray[np.bool_]:
-        assert model.classes is not None
-        scores = model.linear.scores(features.astype(np.float64))  # as those of single rows are
-        places = self._shifted(model, scores).argmax(axis=1)
-        wrong: NDArray[np.bool_] = model.classes[places] != targets["label"]
-        return wrong
-
-    @staticmethod
-    def _probabilities(
-        model: FittedModel, scores: NDArray[np.float64], labels: list[Any]
-    ) -> dict[Any, float]:
-        """Return a probability for each label, from the scores of those that a model knows."""
-        assert model.calibration is not None
-        shares = model.calibration.probabilities(scores)
-        known = dict(zip(model.labels, shares.tolist(), strict=True))
-        return {label: known.get(label, 0.0) for label in labels}
-
-    def _labels_seen(self) -> list[Any]:
-        assert self._stream is not None
-        assert isinstance(self._stream.targets, ClassTargets)
-        labels: list[Any] = self._stream.targets.labels.tolist()
-        return labels
+    def _shares(self, model: Model | None, scores: NDArray[np.float64]) -> dict[Any, float]:
+        """Return the probability of each label; zero where it came after the last solution."""
+        if model is None:
+            return {}
+        shares = dict(zip(model.labels, model.probabilities(scores).tolist(), strict=True))
+        return {label: shares.get(label, 0.0) for label in self.classes_.tolist()}
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a probability for each label seen, or an empty dict before the first."""
-        model = self._schedule.model
-        if model is None:
-            self._reader.read(x)  # refuses what learning would refuse
-            return {}
-        # The model once for all: another thread may learn meanwhile.
-        return self._probabilities(model, self._scores_one(model, x), self._labels_seen())
+        return self._shares(*self._scores_one(x))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """Return the label with the highest score, or None before the first label."""
-        model = self._schedule.model
-        if model is None:
-            self._reader.read(x)
-            return None
-        return model.labels[int(self._scores_one(model, x).argmax())]
+        model, scores = self._scores_one(x)
+        return None if model is None else model.labels[int(scores.argmax())]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame of probabilities of the same kind and index, one column a label.
 
         Columns are the labels themselves in pandas, their text elsewhere.
         """
-        frame, model = into_frame(X), self._schedule.model
-        if model is None:
-            return to_native_frame(np.empty((len(frame), 0)), columns=[], like=frame)
-        labels = self._labels_seen()
-        rows = [
-            self._probabilities(model, scores, labels) for scores in self._scores_many(model, frame)
-        ]
-        columns = {
-            label: np.array([row[label] for row in rows], dtype=np.float64) for label in labels
-        }
-        return to_native_frame(columns, like=frame)
+        frame, model, scores = self._scores_many(X)
+        labels = [] if model is None else self.classes_.tolist()
+        shares = [list(self._shares(model, row).values()) for row in scores]
+        table = np.array(shares, dtype=np.float64).reshape(len(frame), len(labels))
+        return to_native_frame(table, columns=labels, like=frame)
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of labels of the same kind and index; None before the first label."""
-        frame, model = into_frame(X), self._schedule.model
-        guesses: list[Any] = [None] * len(frame)
+        frame, model, scores = self._scores_many(X)
+        labels: list[Any] = [None] * len(frame)
         if model is not None:
-            found = self._scores_many(model, frame)
-            guesses = [model.labels[int(scores.argmax())] for scores in found]
-        return to_native_series(guesses, name=self._target_name, like=frame)
-
-    def _check_model(self, model: FittedModel, stream: Stream) -> None:
-        require(model.classes is not None, "a classifier has labels")
-        assert isinstance(stream.targets, ClassTargets)
-        assert model.classes is not None
-        stream.targets.check_values(model.classes)
+            labels = [model.labels[int(row.argmax())] for row in scores]
+        return to_native_series(labels, name=self._target_name, like=frame)

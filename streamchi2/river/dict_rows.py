@@ -32,8 +32,7 @@ class DictReader:
     Streams tend to repeat their keys, and then neither hashing nor sorting is needed again; and
     each row is read twice, to predict and to learn. A dict is the last one if its keys and values
     are equal, whether it is the same object or not: one that was changed in place is another. The
-    columns of up to 65536 keys are remembered by the process, so that a vocabulary that grows
-    without end takes no more memory than that.
+    process remembers the columns of up to 65536 keys, however many a vocabulary grows to.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class DictReader:
         self.keys = KeyColumns() if keys is None else keys
         # One tuple, replaced in one assignment: threads that share a reader never see the keys of
         # one row with the columns of another.
-        self._last = _nothing_read()
+        self._last: _Last | None = None
 
     def read(self, x: Mapping[Hashable, Any]) -> Row:
         """Return a checked row, zeros included, not to be written to.
@@ -69,8 +68,9 @@ class DictReader:
         keys, given, last = tuple(x), tuple(x.values()), self._last
         exact = _EXACT.issuperset(map(type, given))
         # As in a dict: np.float32(0.1) == 0.1 in numpy, but the hashes tell the two keys apart.
-        same_keys = hash(keys) == last.hash and keys == last.keys
-        if exact and same_keys and last.given == given:
+        if last is not None and not (hash(keys) == last.hash and keys == last.keys):
+            last = None
+        if exact and last is not None and last.given == given:
             return last.row
         if not exact and not _PLAIN.issuperset(map(type, given)):
             _refuse_other_than_numbers(x)
@@ -81,19 +81,13 @@ class DictReader:
         # NaN propagates through min and max, so that both comparisons fail.
         if not (values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) < np.inf):
             _refuse_value(x)
-        if same_keys:
-            columns, order = last.row.columns, last.order
-        else:
-            columns, order = self.keys.assign(keys)
+        columns, order = (last.row.columns, last.order) if last else self.keys.assign(keys)
         row = Row(columns, values[order])
-        self._last = _Reading(hash(keys), keys, given if exact else None, order, row)
+        self._last = _Last(hash(keys), keys, given if exact else None, order, row)
         return row
 
-    def __getstate__(self) -> dict[str, Any]:
-        return DictReader(self.keys).__dict__  # what is remembered only saves time
 
-
-class _Reading(NamedTuple):
+class _Last(NamedTuple):
     """The keys and values of a row, and what follows from them."""
 
     hash: int
@@ -103,24 +97,14 @@ class _Reading(NamedTuple):
     row: Row
 
 
-def _nothing_read() -> _Reading:
-    return _Reading(
-        hash(()), (), None, np.empty(0, np.intp), Row(np.empty(0, np.int64), np.empty(0))
-    )
-
-
 def frame_rows(frame: Any, keys: KeyColumns) -> list[Row]:
     """Return the rows of a narwhals frame without their zeros, checked as those of dicts are."""
-    names = list(
-        frame.to_native().columns if frame.implementation.is_pandas_like() else frame.columns
-    )
-    if len(set(names)) < len(names):
-        raise ValueError(f"X must have distinct columns, got {names!r}")
+    names = column_names(frame, "X")
+    _refuse_text_and_times(frame, names)
     try:
-        _refuse_text_and_times(frame, names)
         values = np.asarray(to_numpy(frame), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        _refuse_column(frame, names, error)
+        raise TypeError(f"X must hold numbers: {error}") from error
     allowed = (values >= 0.0) & (values < np.inf)
     if not allowed.all():
         row, column = np.argwhere(~allowed)[0]
@@ -129,14 +113,17 @@ def frame_rows(frame: Any, keys: KeyColumns) -> list[Row]:
             f"got {values[row, column]} at row {row}, column {names[column]!r}; {_REMEDY}"
         )
     columns, order = keys.assign(names)
-    values = values[:, order]
-    rows, places = np.nonzero(values)
-    ends = np.cumsum(np.bincount(rows, minlength=values.shape[0]))[:-1]
-    parts = zip(np.split(columns[places], ends), np.split(values[rows, places], ends), strict=True)
-    # Copies: a row that waits must not keep its whole frame alive.
-    return [Row(row_columns.copy(), row_values.copy()) for row_columns, row_values in parts][
-        : values.shape[0]
-    ]
+    # Copies: a row that is pending must not keep its whole frame alive.
+    return [Row(columns[row > 0.0], row[row > 0.0]) for row in values[:, order]]
+
+
+def column_names(frame: Any, name: str) -> list[Any]:
+    """Return the names of a narwhals frame's columns; those of pandas need not be text."""
+    like_pandas = frame.implementation.is_pandas_like()
+    names = list(frame.to_native().columns if like_pandas else frame.columns)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{name} must have distinct columns, got {names!r}")
+    return names
 
 
 def _refuse_other_than_numbers(x: Mapping[Hashable, Any]) -> None:
@@ -161,17 +148,10 @@ def _fault(value: Any) -> str:
 
 def _refuse_text_and_times(frame: Any, names: list[Any]) -> None:
     """Refuse text and dates: they are no numbers, though numpy would read them as such."""
-    for place, (name, dtype) in enumerate(zip(names, frame.schema.values(), strict=True)):
+    for index, (name, dtype) in enumerate(zip(names, frame.schema.values(), strict=True)):
         if dtype.is_numeric() or str(dtype) == "Boolean":
             continue
         if dtype.is_temporal() or any(
-            isinstance(value, str | bytes) for value in frame[:, place].to_list()
+            not isinstance(value, Real | np.bool_ | None) for value in frame[:, index].to_list()
         ):
             raise TypeError(f"X must hold numbers, got {dtype} in column {name!r}")
-
-
-def _refuse_column(frame: Any, names: list[Any], error: Exception) -> NoReturn:
-    for name, dtype in zip(names, frame.schema.values(), strict=True):
-        if not (dtype.is_numeric() or str(dtype) == "Boolean"):
-            raise TypeError(f"X must hold numbers, got {dtype} in column {name!r}") from error
-    raise TypeError(f"X must hold numbers: {error}") from error

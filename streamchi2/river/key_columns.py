@@ -54,25 +54,27 @@ class KeyColumns:
         self._checked()
         size = 2**_BITS_OF_DESCRIPTOR
         return {
-            name: range(place * size, (place + 1) * size)
-            for place, name in enumerate(self._descriptors)
+            name: range(number * size, (number + 1) * size)
+            for number, name in enumerate(self._descriptors)
         }
 
     def assign(self, keys: Collection[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the columns in ascending order, and for each the place of its key."""
-        columns = _columns_of_keys(keys)
+        """Return the columns in ascending order, and for each the index of its key."""
+        # Plain text, as almost always, needs no Python call of its own: a third of the time.
+        column = _column_of_text if {str}.issuperset(map(type, keys)) else column_of_key
+        columns = np.fromiter(map(column, keys), np.int64, len(keys))
         order = columns.argsort()
         if self._descriptors is None:
             return columns[order], order
         columns >>= _BITS - _BITS_OF_DESCRIPTOR
         columns, listed = columns[order], list(keys)
-        found, places = [], []
+        parts, orders = [], []
         for number, belongs in enumerate(self._checked()):
-            flags = (belongs(listed[place]) for place in order.tolist())
+            flags = (belongs(listed[index]) for index in order.tolist())
             chosen = np.fromiter(flags, np.bool_, order.size)
-            found.append(columns[chosen] + (number << _BITS_OF_DESCRIPTOR))
-            places.append(order[chosen])
-        return np.concatenate(found), np.concatenate(places)
+            parts.append(columns[chosen] + (number << _BITS_OF_DESCRIPTOR))
+            orders.append(order[chosen])
+        return np.concatenate(parts), np.concatenate(orders)
 
     def _checked(self) -> list[Callable[[Hashable], bool]]:
         """Return a test for each descriptor, or refuse."""
@@ -101,23 +103,23 @@ def _tests(descriptors: Any) -> list[Callable[[Hashable], bool]]:
     return tests
 
 
-def _test(given: Any, place: str) -> Callable[[Hashable], bool]:
+def _test(given: Any, name: str) -> Callable[[Hashable], bool]:
     if isinstance(given, str):
         return lambda key: isinstance(key, str) and key.startswith(given)
     if callable(given):
-        return lambda key: _answer(given, key, place)
+        return lambda key: _answer(given, key, name)
     if not isinstance(given, list | tuple):
-        raise TypeError(f"{place} must be a list of keys, a prefix or a callable, got {given!r}")
+        raise TypeError(f"{name} must be a list of keys, a prefix or a callable, got {given!r}")
     if not given:
-        raise ValueError(f"{place} must hold at least one key, got {given!r}")
-    known = frozenset(map(column_of_key, given))
-    return lambda key: column_of_key(key) in known
+        raise ValueError(f"{name} must hold at least one key, got {given!r}")
+    columns = frozenset(map(column_of_key, given))
+    return lambda key: column_of_key(key) in columns
 
 
-def _answer(belongs: Callable[[Hashable], Any], key: Hashable, place: str) -> bool:
+def _answer(belongs: Callable[[Hashable], Any], key: Hashable, name: str) -> bool:
     answer = belongs(key)
     if not isinstance(answer, bool | np.bool_):
-        raise TypeError(f"{place} must return True or False, got {answer!r} for key {key!r}")
+        raise TypeError(f"{name} must return True or False, got {answer!r} for key {key!r}")
     return bool(answer)
 
 
@@ -134,19 +136,7 @@ def column_of_key(key: Hashable) -> int:
     >>> column_of_key(1) == column_of_key(1.0), column_of_key(1) == column_of_key("1")
     (True, False)
     """
-    if type(key) is str:
-        return _column_of_text(key)
-    text = _text_of_key(key)
-    try:
-        return _column_of_text(text)
-    except ValueError:
-        raise _lone_surrogate(key) from None
-
-
-def _columns_of_keys(keys: Collection[Hashable]) -> NDArray[np.int64]:
-    # Plain text, as almost always, needs no Python call of its own: a third of the time.
-    column = _column_of_text if {str}.issuperset(map(type, keys)) else column_of_key
-    return np.fromiter(map(column, keys), np.int64, len(keys))
+    return _column_of_text(key if type(key) is str else _text_of_key(key))
 
 
 @lru_cache(maxsize=2**16)
@@ -155,14 +145,10 @@ def _column_of_text(text: str) -> int:
     try:
         return column_of_name(text)
     except UnicodeEncodeError:
-        raise _lone_surrogate(text) from None
-
-
-def _lone_surrogate(key: Hashable) -> ValueError:
-    return ValueError(
-        f"keys must be text that UTF-8 can encode, got {key!r}, which has a lone surrogate; "
-        "decode names with errors='replace'"
-    )
+        raise ValueError(
+            f"keys must be text that UTF-8 can encode, got {text!r}, which has a lone surrogate; "
+            "decode names with errors='replace'"
+        ) from None
 
 
 def _text_of_key(key: Hashable) -> str:
@@ -173,42 +159,27 @@ def _text_of_key(key: Hashable) -> str:
             f"keys must be equal to other keys by their value, got {key!r}, whose type "
             f"{type(key).__name__} has a hash of its own; use {value!r} instead"
         )
-    # No name of a feature begins with a null character in practice.
-    return value if isinstance(value, str) else "\0" + _text_of_value(value)
+    # No name of a feature begins with a null character in practice. Not repr: which characters it
+    # escapes depends on the version of Python.
+    return value if isinstance(value, str) else "\0" + ascii(value)
 
 
 def _plain_value(key: Hashable) -> Any:
     """Return the equal value of Python's own types: str, bytes, int, float, None, or a tuple."""
-    if isinstance(key, np.generic):
-        key = key.item()
-    if isinstance(key, str):
-        return str.__str__(key)
-    if isinstance(key, int):
-        return int.__int__(key)
-    if isinstance(key, float):
-        number = float.__float__(key)
-        if isnan(number):
-            raise ValueError(f"keys must not be NaN, which equals no other key, got {key!r}")
-        return int(number) if number.is_integer() else number
-    if isinstance(key, tuple):
-        return tuple(map(_plain_value, key))
-    if isinstance(key, bytes):
-        return bytes(key)
-    if key is not None:
-        raise TypeError(
-            f"keys must be names, numbers or tuples of them, got {key!r}: the text of a "
-            f"{type(key).__name__} may differ from process to process"
-        )
-    return None
-
-
-def _text_of_value(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({','.join(map(_text_of_value, value))},)"
+    value = key.item() if isinstance(key, np.generic) else key
+    if isinstance(value, str):
+        return str.__str__(value)
     if isinstance(value, int):
-        return hex(value)  # str() has a limit of 4300 digits
+        return int.__int__(value)
     if isinstance(value, float):
-        return value.hex()
-    # Not repr: which characters it escapes depends on the version of Python. With the length in
-    # front no quote need be escaped.
-    return f"{len(value)}'{value}'" if isinstance(value, str) else repr(value)
+        if isnan(value):
+            raise ValueError(f"keys must not be NaN, which equals no other key, got {key!r}")
+        return int(value) if value.is_integer() else float.__float__(value)
+    if isinstance(value, tuple):
+        return tuple(map(_plain_value, value))
+    if value is None or type(value) is bytes:
+        return value
+    raise TypeError(
+        f"keys must be names, numbers or tuples of them, got {key!r}: the text of a "
+        f"{type(key).__name__} may differ from process to process"
+    )

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from itertools import zip_longest
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
-from river.utils.dataframe import into_frame
 
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.river.named_targets import NamedTargetsModel
-from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
-from streamchi2.statistics.targets import IndicatorTargets, NumericTargets
+from streamchi2.docstrings import documented
+from streamchi2.model import Model
+from streamchi2.readings import DescriptorReadings
+from streamchi2.river.base import NamedStreamEstimator
+from streamchi2.river.named_targets import (
+    by_name,
+    checked_by_name,
+    dicts_of_frame,
+    frame_of,
+    names_of,
+)
+from streamchi2.river.parameter_docs import RIVER
+from streamchi2.saving import saved
+from streamchi2.statistics.targets import Targets
 
 
-@documented(LEARNER, ATTRIBUTES, ARGUMENTS)
-class ExpChi2MultiLabelClassifier(NamedTargetsModel, base.MultiLabelClassifier):
+@saved("river.ExpChi2MultiLabelClassifier")
+@documented(RIVER)
+class ExpChi2MultiLabelClassifier(  # type: ignore[misc]
+    DescriptorReadings, NamedStreamEstimator, base.MultiLabelClassifier
+):
     r"""Kernel ridge classification where a row may have several labels.
 
     Rows become features z of the kernel (see :class:`ExpChi2Sampler`). Least squares is solved for
@@ -53,62 +63,57 @@ class ExpChi2MultiLabelClassifier(NamedTargetsModel, base.MultiLabelClassifier):
     {'much of 0': True, 'much of 1': False}
     """
 
-    _targets_kind = IndicatorTargets
-
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 16, "n_terms": 2}
 
-    def _no_targets(self) -> IndicatorTargets:
-        return IndicatorTargets(1, names=())
+    @property
+    def target_names_(self) -> list[Any]:
+        """Labels in the order in which they came, that of the rows of ``coef_``."""
+        return names_of(self._stream)
 
-    def _checked_value(self, name: Any, value: Any) -> float:
-        if isinstance(value, bool | int | float | np.number | np.bool_) and value in (0, 1):
-            return float(value)
-        raise ValueError(f"y must hold True or False for each label, got {value!r} for {name!r}")
+    def _no_targets(self) -> Targets:
+        return Targets("indicators")
 
-    def _with_target(
-        self, known: NumericTargets, target: Mapping[str | int, float]
-    ) -> NumericTargets:
-        return known if target.keys() <= known.columns.keys() else known.with_names(target)
+    def _checked_target(self, y: Any) -> dict[str | int, float]:
+        return checked_by_name(y, _as_indicator)
 
-    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of each label that the model knows, shape (n, t)."""
-        model = self._schedule.model
-        assert model is not None
-        assert model.label_calibration is not None
-        return model.label_calibration.probabilities(scores)
+    def _read_targets(self, y: Any) -> tuple[list[Any], Any]:
+        return dicts_of_frame(y), None
+
+    def _shares(self, model: Model | None, scores: NDArray[np.float64]) -> list[float]:
+        """Return the probability of each label that the model knows."""
+        return [] if model is None else model.probabilities(scores).tolist()
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, bool]:
         """Return for each label seen whether the row has it; an empty dict before the first."""
-        scores = self._outputs_one(x).tolist()
-        # Labels that came after the last solution have no score yet.
-        return {
-            name: score > 0.5 for name, score in zip_longest(self._names(), scores, fillvalue=0.0)
-        }
+        _, scores = self._scores_one(x)
+        return {name: score > 0.5 for name, score in by_name(self._stream, scores.tolist())}
 
     def predict_proba_one(
         self, x: dict[Hashable, Any], **kwargs: Any
     ) -> dict[Any, dict[bool, float]]:
         """Return for each label seen the probabilities of False and True."""
-        scores = self._outputs_one(x)
-        shares = self._probabilities(scores[None, :])[0].tolist() if scores.size else []
-        return {
-            name: {False: 1.0 - share, True: share}
-            for name, share in zip_longest(self._names(), shares, fillvalue=0.0)
-        }
+        shares = self._shares(*self._scores_one(x))
+        pairs = by_name(self._stream, shares)
+        return {name: {False: 1.0 - share, True: share} for name, share in pairs}
 
     def predict_many(self, X: Any) -> Any:
         """Return a frame of the same kind and index, True where a row has the label of a column.
 
         Columns are the labels themselves in pandas, their text elsewhere.
         """
-        frame = into_frame(X)
-        return self._frame([row > 0.5 for row in self._outputs_many(frame)], np.bool_, frame)
+        frame, _, scores = self._scores_many(X)
+        return frame_of([row > 0.5 for row in scores], self.target_names_, np.bool_, frame)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame of the same kind and index: the probability of each label, a column."""
-        frame = into_frame(X)
-        scores = self._outputs_many(frame)
-        shares = list(self._probabilities(np.stack(scores))) if scores else []
-        return self._frame(shares, np.float64, frame)
+        frame, model, scores = self._scores_many(X)
+        shares = [np.array(self._shares(model, row)) for row in scores]
+        return frame_of(shares, self.target_names_, np.float64, frame)
+
+
+def _as_indicator(value: Any, where: str) -> float:
+    if isinstance(value, bool | int | float | np.number | np.bool_) and value in (0, 1):
+        return float(value)
+    raise ValueError(f"y must hold True or False for each label, got {value!r}{where}")

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 from river import base
-from river.utils.dataframe import into_frame
 
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.river.named_targets import NamedTargetsModel
-from streamchi2.river.numeric_targets import as_number
-from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
-from streamchi2.statistics.targets import NumericTargets
+from streamchi2.checks import as_number
+from streamchi2.docstrings import documented
+from streamchi2.readings import DescriptorReadings
+from streamchi2.river.base import NamedStreamEstimator
+from streamchi2.river.named_targets import (
+    by_name,
+    checked_by_name,
+    dicts_of_frame,
+    frame_of,
+    names_of,
+)
+from streamchi2.river.parameter_docs import RIVER
+from streamchi2.saving import saved
+from streamchi2.statistics.targets import Targets
 
 
-@documented(LEARNER, ATTRIBUTES, ARGUMENTS)
-class ExpChi2MultiTargetRegressor(NamedTargetsModel, base.MultiTargetRegressor):  # type: ignore[misc]
+@saved("river.ExpChi2MultiTargetRegressor")
+@documented(RIVER)
+class ExpChi2MultiTargetRegressor(  # type: ignore[misc]
+    DescriptorReadings, NamedStreamEstimator, base.MultiTargetRegressor
+):
     r"""Kernel ridge regression with several numeric targets a row.
 
     Rows become features z of the kernel (see :class:`ExpChi2Sampler`), and least squares is solved
@@ -50,35 +60,30 @@ class ExpChi2MultiTargetRegressor(NamedTargetsModel, base.MultiTargetRegressor):
     0.90
     """
 
-    _targets_kind = NumericTargets
-
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 16, "n_terms": 2, "half_life": 99.0, "basis": "orthogonal"}
 
-    def _no_targets(self) -> NumericTargets:
-        return NumericTargets(1, flat=False, names=())
+    @property
+    def target_names_(self) -> list[Any]:
+        """Names of the targets in the order in which they came, that of the rows of ``coef_``."""
+        return names_of(self._stream)
 
-    def _checked_value(self, name: Any, value: Any) -> float:
-        return as_number(value, f" for {name!r}")
+    def _no_targets(self) -> Targets:
+        return Targets("numbers")
 
-    def _with_target(
-        self, known: NumericTargets, target: Mapping[str | int, float]
-    ) -> NumericTargets:
-        if not target:
-            raise ValueError("y must hold a number for each target, got an empty dict")
-        if known.names and target.keys() != known.columns.keys():
-            raise ValueError(
-                f"y must hold the targets {list(known.names)} as before, got {list(target)}; "
-                "leave out rows that lack one, or observe them"
-            )
-        return known.with_names(target)
+    def _checked_target(self, y: Any) -> dict[str | int, float]:
+        return checked_by_name(y, as_number)
+
+    def _read_targets(self, y: Any) -> tuple[list[Any], Any]:
+        return dicts_of_frame(y), None
 
     def predict_one(self, x: dict[Hashable, Any]) -> dict[Any, float]:
         """Return a number for each target; an empty dict before the first row."""
-        return dict(zip(self._names(), self._outputs_one(x).tolist(), strict=True))
+        model, scores = self._scores_one(x)
+        return {} if model is None else dict(by_name(self._stream, scores.tolist()))
 
     def predict_many(self, X: Any) -> Any:
         """Return a frame of the same kind and index as ``X``, a column for each target."""
-        frame = into_frame(X)
-        return self._frame(self._outputs_many(frame), np.float64, frame)
+        frame, _, scores = self._scores_many(X)
+        return frame_of(scores, self.target_names_, np.float64, frame)

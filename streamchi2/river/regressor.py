@@ -6,22 +6,21 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base
-from river.utils.dataframe import into_frame, to_native_series
+from river.utils.dataframe import to_native_series
 
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.model import FittedModel
-from streamchi2.river.numeric_targets import NumericTargetsModel, as_number
-from streamchi2.river.parameter_docs import ARGUMENTS, LEARNER
-from streamchi2.state import require
-from streamchi2.statistics.targets import NumericTargets
-from streamchi2.stream import Stream
+from streamchi2.checks import as_number
+from streamchi2.docstrings import documented
+from streamchi2.readings import DescriptorReadings
+from streamchi2.river.base import NamedStreamEstimator
+from streamchi2.river.parameter_docs import RIVER
+from streamchi2.saving import saved
+from streamchi2.statistics.targets import Targets
 
 
-@documented(LEARNER, ATTRIBUTES, ARGUMENTS)
-class ExpChi2Regressor(NumericTargetsModel, base.MiniBatchRegressor):
+@saved("river.ExpChi2Regressor")
+@documented(RIVER)
+class ExpChi2Regressor(DescriptorReadings, NamedStreamEstimator, base.MiniBatchRegressor):
     r"""Kernel ridge regression with the exp-chi2 kernel, at linear cost and constant memory.
 
     .. math:: \min_w \sum_i (y_i - w^\top z(x_i) - b)^2 + \alpha \lVert w \rVert^2
@@ -55,13 +54,10 @@ class ExpChi2Regressor(NumericTargetsModel, base.MiniBatchRegressor):
     0.84
     """
 
-    _targets_kind = NumericTargets
-    _flat = True
-
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 300, "alpha": 0.1, "half_life": 99.0, "seed": 1}
+        yield {"n_components": 300, "alpha": 0.1, "half_life": 99.0, "basis": "orthogonal"}
         yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
         yield {"n_components": 40, "basis": "landmarks", "half_life": 99.0}
         yield {"n_components": 64, "basis": "additive"}
@@ -74,31 +70,19 @@ class ExpChi2Regressor(NumericTargetsModel, base.MiniBatchRegressor):
             "alpha": 0.1,
         }
 
-    def _no_targets(self) -> NumericTargets:
-        return NumericTargets(1, flat=True)
+    def _no_targets(self) -> Targets:
+        return Targets.of_columns("numbers", np.empty(0))
 
     def _checked_target(self, y: Any) -> float:
         return as_number(y)
 
-    def _as_target(self, stream: Stream, target: Any) -> NDArray[np.float64]:
-        return np.array([target])
-
     def predict_one(self, x: dict[Hashable, Any]) -> float:
         """Return the predicted target; 0.0 before the first row."""
-        model = self._schedule.model
-        if model is None:
-            self._reader.read(x)  # refuses what learning would refuse
-            return 0.0
-        return float(self._scores_one(model, x)[0])
+        model, scores = self._scores_one(x)
+        return 0.0 if model is None else float(scores[0])
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of predictions of the same kind and index as ``X``."""
-        frame, model = into_frame(X), self._schedule.model
-        values = np.zeros(len(frame))
-        if model is not None:
-            values = np.array([scores[0] for scores in self._scores_many(model, frame)])
+        frame, model, scores = self._scores_many(X)
+        values = np.zeros(len(frame)) if model is None else np.array([row[0] for row in scores])
         return to_native_series(values, name=self._target_name, like=frame)
-
-    def _check_model(self, model: FittedModel, stream: Stream) -> None:
-        require(model.classes is None, "a regressor has no labels")
-        require(model.linear.intercept.size == 1, "there must be one output")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,18 +11,16 @@ from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
 from streamchi2.checks import Floats
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES
-from streamchi2.feature_map import FeatureMap
+from streamchi2.docstrings import documented
+from streamchi2.features import FeatureMap, plan
 from streamchi2.river.base import NamedStreamEstimator
-from streamchi2.river.dict_rows import frame_rows
-from streamchi2.river.parameter_docs import ARGUMENTS, SAMPLER
-from streamchi2.river.row_features import features_of
-from streamchi2.runtime.warnings import deferred_warnings
-from streamchi2.statistics.row_buffer import Row
+from streamchi2.river.parameter_docs import RIVER
+from streamchi2.saving import saved
+from streamchi2.statistics.buffer import Row, as_matrix
 
 
-@documented(SAMPLER, ATTRIBUTES, ARGUMENTS)
+@saved("river.ExpChi2Sampler")
+@documented(RIVER)
 class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     r"""Random Fourier features of the exp-chi2 kernel, for any model that follows in a pipeline.
 
@@ -59,37 +57,40 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     Accuracy: 88.80%
     """
 
+    _learns = False
+
     def __init__(
         self,
         n_components: int = 1024,
+        *,
+        norm: str | None = None,
+        basis: str = "orthogonal",
         beta: float | str = "auto",
+        half_life: float | None = None,
+        prefix: str = "chi2_",
+        seed: int | None = None,
         dof: float = 2.0,
         series: str = "direct",
         n_terms: int | str = "auto",
-        basis: str = "orthogonal",
-        landmarks: Any = None,
+        landmarks: Sequence[Mapping[Hashable, Any]] | None = None,
         n_buckets: int | str = "auto",
-        normalize: str | None = None,
-        adapt: bool = True,
-        half_life: float | None = None,
         dtype: str = "float32",
-        prefix: str = "chi2_",
-        seed: int | None = None,
+        adapt: bool = True,
     ) -> None:
         self.n_components = n_components
+        self.norm = norm
+        self.basis = basis
         self.beta = beta
+        self.half_life = half_life
+        self.prefix = prefix
+        self.seed = seed
         self.dof = dof
         self.series = series
         self.n_terms = n_terms
-        self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
-        self.normalize = normalize
-        self.adapt = adapt
-        self.half_life = half_life
         self.dtype = dtype
-        self.prefix = prefix
-        self.seed = seed
+        self.adapt = adapt
         self._start()
 
     @classmethod
@@ -107,12 +108,9 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         Parameters
         ----------
         x
-            Features by name, finite and non-negative.
+            Features by name, finite and non-negative; a missing key is a zero.
         """
-        self._checked_prefix()
-        row, stream = self._reader.read(x), self._open_stream()
-        self._refuse_too_large(stream, [row], x)
-        self._add(stream, row, None, 1.0)
+        self.observe_one(x)
 
     def learn_many(self, X: Any) -> None:
         """Let the map learn from the rows of a frame, as if they came one by one.
@@ -120,47 +118,43 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         Parameters
         ----------
         X
-            A pandas, polars or pyarrow frame without missing values.
+            A pandas, polars or pyarrow frame without missing values; names of columns are keys.
         """
-        self._checked_prefix()
-        rows = frame_rows(into_frame(X), self._reader.keys)
-        stream = self._open_stream()
-        self._refuse_too_large(stream, rows)
-        with deferred_warnings():  # one that is made an error comes after the last row
-            for row in rows:
-                self._add(stream, row, None, 1.0)
+        self.observe_many(X)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return D features named "chi2_0", "chi2_1", ...; nothing is learnt.
 
         Before anything has been learnt the row itself stands for the stream.
         """
-        prefix = self._checked_prefix()
         row = self._reader.read(x)
-        features = self._row_features.of(self._map_for(row), row)
-        return dict(zip(feature_names(features.size, prefix), features.tolist(), strict=True))
+        features = self._features(self._map_for(row), row)
+        return dict(zip(self._names(features.size), features.tolist(), strict=True))
 
     def transform_many(self, X: Any) -> Any:
         """Return the features of a frame's rows, in a frame of the same kind and index."""
-        prefix, frame = self._checked_prefix(), into_frame(X)
-        rows = frame_rows(frame, self._reader.keys)
+        rows, frame = self._read_frame(X), into_frame(X)
         features: Floats = np.empty((0, self.n_components))
         if rows:
-            features = features_of(self._map_for(rows[0]), rows)
-        names = feature_names(features.shape[1], prefix)
-        return to_native_frame(features, columns=names, like=frame)
+            feature_map = self._map_for(rows[0])
+            features = np.array([self._features(feature_map, row) for row in rows])
+        return to_native_frame(features, columns=self._names(features.shape[1]), like=frame)
 
-    def _checked_prefix(self) -> str:
+    def _names(self, n_components: int) -> tuple[str, ...]:
         if not isinstance(self.prefix, str):
             raise TypeError(f"prefix must be text, got {self.prefix!r}")
-        return self.prefix
+        return feature_names(n_components, self.prefix)
 
     def _map_for(self, row: Row) -> FeatureMap:
         if self._stream is not None:
-            return self._present_map()
-        alone = self._new_stream()
-        alone.append(row, None, 1.0)
-        return alone.reading().feature_map
+            return self._tracker().feature_map
+        return plan(self._map_spec(self._seed), as_matrix([row]), np.ones(1), final=False)
+
+    def _learner_spec(self) -> None:
+        self._names(0)  # refuses a prefix that is no text
+
+    def _no_targets(self) -> None:
+        return None
 
 
 @lru_cache(maxsize=16)
