@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from dask.delayed import Delayed, delayed
+from dask.delayed import Delayed
 from sklearn.base import clone
 
 from streamchi2.checks import as_positive_int
 from streamchi2.dask.partitions import partitions_of
-from streamchi2.dask.passes import inputs_seen, learnt, merged
-from streamchi2.dask.planning import planned_on_first_rows
+from streamchi2.dask.shards import planned_on_first_rows, tree, under
 from streamchi2.estimators.base import MapEstimator, StreamEstimator
-from streamchi2.feature_map import AdaptiveFeatureMap
-from streamchi2.stream import Stream
-from streamchi2.threads import deferred_interrupts
+from streamchi2.features import Tracker
 
 AnyEstimator = TypeVar("AnyEstimator", bound=StreamEstimator)
 
@@ -32,15 +30,15 @@ def fit(
     """Fit an estimator on a Dask collection, on the cluster of the active client if there is one.
 
     The map is planned on the first rows, as ``estimator.fit`` would plan it, and k is estimated
-    once more from the histogram of all rows; this one map is sent to every worker. Moments of the
-    partitions are then merged by a tree in their order, and the model is solved when it is read.
+    once more from the histogram of all rows; this one map is sent to every worker. What workers
+    learn of the partitions is then merged by a tree in their order. The penalty is chosen after
+    that, once, and the model is solved when it is read.
 
     Law: the result is, to rounding, that of one machine that learns all rows in order under the
     same map. With ``adapt=False`` that is ``estimator.fit``. With ``adapt=True`` a stream estimates
     k at rows 256, 1024, 4096, ... and carries on under maps that differ by their
-    ``transport_residual_``; here every row is learnt under the last map, that of all rows. The
-    samples of up to 128 and 1024 rows behind ``kernel_error()`` and ``predict_proba`` are fair, but
-    other rows than those of one machine. Results do not depend on workers, bit for bit.
+    ``transport_residual_``; here every row is learnt under the last map, that of all rows. Results
+    do not depend on workers, bit for bit.
 
     Partial results are pure functions of partitions: when a worker is lost, its partitions are
     computed again and nothing is counted twice. ``estimator.provenance_`` lists the partitions.
@@ -97,14 +95,14 @@ def fit(
         )
     as_positive_int(fan_in, name="fan_in", minimum=2)
     parts = partitions_of(X, y, target, weight)
+    model = clone(estimator)
     if isinstance(estimator, MapEstimator):
-        result = _fitted_map(planned_on_first_rows(clone(estimator), parts), parts, fan_in)
+        stream = _under_one_map(model, parts, fan_in)
     else:
-        result = _tree(learnt, clone(estimator), parts, fan_in)
-        if not result.__sklearn_is_fitted__():
+        stream = tree(model, parts, fan_in)
+        if stream is None:
             raise ValueError("X must hold at least one row, got none")
-    with deferred_interrupts():
-        estimator._stream = result._stream
+    estimator._stream = stream
     return estimator
 
 
@@ -123,49 +121,25 @@ def _needs_targets(estimator: Any) -> bool:
     return bool(estimator.__sklearn_tags__().target_tags.required)
 
 
-def _fitted_map(planned: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
-    """Return the estimator that has learnt all partitions under one map."""
-    shard = planned._empty_shard()
-    learns = shard._stream.learns
-    if learns and not planned.adapt:
-        return _tree(learnt, shard, parts, fan_in)
-    seen: Stream = _tree(inputs_seen, (shard, _inputs_only(shard._stream)), parts, fan_in)
-    assert seen.feature_map is not None
-    seen.feature_map.reestimate()
-    if not learns:
-        shard._stream = seen
-        return shard
-    return _learnt_under(seen.feature_map, shard, parts, fan_in)
-
-
-def _inputs_only(stream: Stream) -> Stream:
-    """Return a stream with the map of another, which keeps no statistics of features."""
-    assert stream.feature_map is not None
-    adaptive = stream.feature_map.copy()
-    return Stream(stream.n_features, names=stream.names, feature_map=adaptive, learns=False)
-
-
-def _learnt_under(
-    seen: AdaptiveFeatureMap, shard: Any, parts: Sequence[Delayed], fan_in: int
-) -> Any:
-    """Return a shard that has learnt all partitions under a map that has seen them."""
-    adapt, params = shard.adapt, shard._stream.feature_map.params
-    # Workers hold on to the map: one partition must not adapt it.
-    shard.adapt = False
-    shard._stream.feature_map = AdaptiveFeatureMap(params.without_adapting(), seen.feature_map)
-    result = _tree(learnt, shard, parts, fan_in)
-    # Pending rows are among those the map has seen: it must not count them again.
-    stream = result._stream.flush()
-    stream.feature_map, result.adapt = seen, adapt
-    return result
-
-
-def _tree(task: Callable[..., Any], start: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
-    """Return the merged results of a task on every partition, neighbours first."""
-    given = start if isinstance(start, tuple) else (start,)
-    sent = [delayed(value, pure=False, traverse=False) for value in given]
-    level = [delayed(task, pure=False)(*sent, part) for part in parts]
-    join = delayed(merged, pure=False)
-    while len(level) > 1:
-        level = [join(level[at : at + fan_in]) for at in range(0, len(level), fan_in)]
-    return level[0].compute()
+def _under_one_map(model: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
+    """Return the stream of an estimator that has learnt all partitions under one map."""
+    planned_on_first_rows(model, parts)
+    if not model._stream.is_planned:
+        return model._stream  # so few rows that all have been learnt
+    adapt, shard = model.adapt, model.new_shard().set_params(adapt=False)
+    empty = shard._stream
+    spec, learns = empty.spec, empty.settings.learns
+    tracker = Tracker.of(spec.without_adapting(), empty.learnt.feature_map)
+    seen = empty
+    if adapt or not learns:
+        shard._stream = under(empty, tracker, learns=False)
+        seen = tree(shard, parts, fan_in)
+        tracker = seen.settled().tracker
+    if adapt:
+        tracker = tracker.reestimated()
+    if learns:
+        shard._stream = under(empty, Tracker.of(tracker.spec, tracker.feature_map), learns=True)
+        seen = tree(shard, parts, fan_in)
+        # Its histogram and sample are those of all rows, whichever pass has seen them.
+        tracker = seen.settled().tracker if not adapt else tracker
+    return under(seen, replace(tracker, spec=spec), learns=learns)

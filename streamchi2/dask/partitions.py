@@ -10,7 +10,7 @@ import dask
 from dask.base import is_dask_collection, tokenize
 from dask.delayed import Delayed, delayed
 
-from streamchi2.dask.passes import partition_named_in_errors
+from streamchi2.dask.shards import partition_named_in_errors
 from streamchi2.provenance import Provenance
 from streamchi2.sources import Batch, as_batch, as_source
 
@@ -25,42 +25,41 @@ def partitions_of(
     """
     if target is not None or weight is not None:
         return _frame_partitions(X, y, target, weight)
-    if isinstance(X, Sequence) and not isinstance(X, str):
-        name, rows = f"delayed-{tokenize([_key(part) for part in X])}", list(X)
-    elif is_dask_collection(X) and hasattr(X, "to_delayed"):
-        X = _with_whole_rows(X)
-        name, rows = str(X.name if hasattr(X, "numblocks") else X._name), _parts(X)
-    else:
-        raise TypeError(
-            "X must be a Dask array, a Dask DataFrame or a list of delayed batches, got a "
-            f"{type(X).__name__}"
+    rows = _parts_of(X, "X")
+    targets = [None] * len(rows) if y is None else _parts_of(_cut_alike(y, X), "y")
+    if len(targets) != len(rows):
+        raise ValueError(
+            f"y must have the partitions of X, got {len(targets)} of y for {len(rows)} of X; where "
+            "both are columns of one Dask DataFrame, give it as X and name the column: target='y'"
         )
-    targets = _targets(X, y, len(rows))
     if not rows:
         raise ValueError("X must have at least one partition, got none")
-    made = delayed(_batch, pure=False)
+    made, name = delayed(_batch, pure=False), _name_of(X)
     pairs = zip(rows, targets, strict=True)
     return [made(part, answers, name, number) for number, (part, answers) in enumerate(pairs)]
 
 
-def _targets(X: Any, y: Any, n_parts: int) -> list[Any]:
-    if y is None:
-        return [None] * n_parts
-    if isinstance(y, Sequence) and not isinstance(y, str):
-        targets = list(y)
-    elif is_dask_collection(y) and hasattr(y, "to_delayed"):
-        targets = _parts(_with_whole_rows(_cut_alike(y, X)))
-    else:
+def _parts_of(collection: Any, name: str) -> list[Any]:
+    """Return the delayed partitions of a collection, each with all columns of its rows."""
+    if isinstance(collection, Sequence) and not isinstance(collection, str):
+        return list(collection)
+    if not (is_dask_collection(collection) and hasattr(collection, "to_delayed")):
         raise TypeError(
-            "y must be a Dask array, a Dask Series, a list of delayed targets or None, got a "
-            f"{type(y).__name__}"
+            f"{name} must be a Dask array, a Dask DataFrame or Series or a list of delayed "
+            f"batches, got a {type(collection).__name__}"
         )
-    if len(targets) != n_parts:
-        raise ValueError(
-            f"y must have the partitions of X, got {len(targets)} of y for {n_parts} of X; where "
-            "both are columns of one Dask DataFrame, give it as X and name the column: target='y'"
-        )
-    return targets
+    if hasattr(collection, "numblocks") and collection.ndim > 1:
+        collection = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
+    # Left to itself, Dask joins partitions of which few columns are read: those of X and y apart.
+    with dask.config.set({"optimization.tune.active": False}):
+        parts = collection.to_delayed()
+    return list(parts.ravel()) if hasattr(parts, "ravel") else list(parts)
+
+
+def _name_of(collection: Any) -> str:
+    if isinstance(collection, Sequence):
+        return f"delayed-{tokenize([getattr(part, 'key', part) for part in collection])}"
+    return str(collection.name if hasattr(collection, "numblocks") else collection._name)
 
 
 def _cut_alike(y: Any, X: Any) -> Any:
@@ -90,27 +89,8 @@ def _frame_partitions(X: Any, y: Any, target: str | None, weight: str | None) ->
     if y is not None:
         raise TypeError("y must be left out where target or weight names a column")
     made = delayed(_frame_batch, pure=False)
-    return [
-        made(part, target, weight, str(X._name), number) for number, part in enumerate(_parts(X))
-    ]
-
-
-def _with_whole_rows(collection: Any) -> Any:
-    """Return an array whose blocks hold all columns of their rows; others as they are."""
-    if not hasattr(collection, "numblocks") or collection.ndim < 2:
-        return collection
-    return collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
-
-
-def _parts(collection: Any) -> list[Any]:
-    # Left to itself, Dask joins partitions of which few columns are read: those of X and y apart.
-    with dask.config.set({"optimization.tune.active": False}):
-        found = collection.to_delayed()
-    return list(found.ravel()) if hasattr(found, "ravel") else list(found)
-
-
-def _key(part: Any) -> Any:
-    return getattr(part, "key", part)
+    parts = enumerate(_parts_of(X, "X"))
+    return [made(part, target, weight, _name_of(X), number) for number, part in parts]
 
 
 def _batch(part: Any, targets: Any, name: str, number: int) -> Batch:

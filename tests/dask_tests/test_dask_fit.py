@@ -26,7 +26,6 @@ from streamchi2 import (
 )
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.base import MapEstimator
-from streamchi2.feature_map import AdaptiveFeatureMap
 from streamchi2.files import dumped, loaded
 
 RANDOM = np.random.default_rng(0)
@@ -82,7 +81,7 @@ def delayed_batches(*ends, targets=LABELS, unlabelled=()):
 
 
 def feature_map_of(model):
-    return model._reading.feature_map
+    return model._stream.read().feature_map
 
 
 def answers(model):
