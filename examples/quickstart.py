@@ -62,12 +62,12 @@ def exact_accuracy(rows, labels, stream, unseen, beta):
     """Kernel ridge on the exact exp-chi2 kernel, the penalty chosen by leave-one-out."""
     values, vectors = np.linalg.eigh(exp_chi2_kernel(rows[stream], beta=beta))
     turned = vectors.T @ (np.eye(10)[labels[stream]] - 0.1)
-    found = {}
+    by_error = {}
     for penalty in np.logspace(-4, 1, 11):
         weights = vectors @ (turned / (values + penalty)[:, None])
         diagonal = vectors**2 @ (1 / (values + penalty))  # of the inverse of kernel + penalty
-        found[np.mean((weights / diagonal[:, None]) ** 2)] = weights
-    weights = found[min(found)]
+        by_error[np.mean((weights / diagonal[:, None]) ** 2)] = weights
+    weights = by_error[min(by_error)]
     scores = exp_chi2_kernel(rows[unseen], rows[stream], beta=beta) @ weights
     return np.mean(scores.argmax(axis=1) == labels[unseen])
 

@@ -76,7 +76,7 @@ def compare(n_train, n_test, n_features, n_pca):
         linear = StreamingRidgeClassifier(alpha="auto")
         plain = ExpChi2Classifier(n_features, random_state=0)
         inside = ExpChi2Classifier(3 * n_features, n_pca=n_pca, random_state=0)
-        found = [
+        accuracies = [
             linear.fit(rows, labels).score(test_rows, test_labels),
             linear.fit(np.sqrt(rows), labels).score(np.sqrt(test_rows), test_labels),
             plain.fit(rows, labels).score(test_rows, test_labels),
@@ -84,7 +84,7 @@ def compare(n_train, n_test, n_features, n_pca):
             exact_ridge(rows, labels, test_rows, test_labels, plain.beta_),
         ]
         what = f"{name} {descriptor}".removesuffix(" X")
-        print(what.ljust(24), *(f"{accuracy:14.4f}" for accuracy in found), flush=True)
+        print(what.ljust(24), *(f"{accuracy:14.4f}" for accuracy in accuracies), flush=True)
 
 
 def stream_everything(n_features, batch=500):
@@ -125,10 +125,10 @@ def unlabelled(n_labelled, n_unlabelled, n_features, n_pca, n_seeds):
             if data is None:
                 break
             rows, labels, test_rows, test_labels = data
-            words = {"n_pca": n_pca, "n_jobs": -1, "random_state": seed}
-            alone = ExpChi2Classifier(n_features, **words)
+            params = {"n_pca": n_pca, "n_jobs": -1, "random_state": seed}
+            alone = ExpChi2Classifier(n_features, **params)
             alone.partial_fit(rows[:n_labelled], labels[:n_labelled])
-            helped = ExpChi2Classifier(n_features, **words)
+            helped = ExpChi2Classifier(n_features, **params)
             helped.partial_fit(rows[:n_labelled], labels[:n_labelled]).observe(rows[n_labelled:])
             pairs.append([model.score(test_rows, test_labels) for model in (alone, helped)])
         if pairs:

@@ -43,21 +43,21 @@ def images():
 
 def choices(columns):
     """Return every descriptor by itself, then all together by ridge and by group lasso."""
-    found = {name: ({name: own}, "ridge") for name, own in columns.items()}
-    return found | {"together": (columns, "ridge"), "chosen": (columns, "group_lasso")}
+    models = {name: ({name: part}, "ridge") for name, part in columns.items()}
+    return models | {"together": (columns, "ridge"), "chosen": (columns, "group_lasso")}
 
 
 def usual_betas(rows, columns):
     """Return one over the mean distance of the first rows, for each descriptor."""
-    first = {name: chi2_distance(rows[:256, own]) for name, own in columns.items()}
+    first = {name: chi2_distance(rows[:256, part]) for name, part in columns.items()}
     return {name: 1.0 / float(distances.mean()) for name, distances in first.items()}
 
 
-def measured(data, chosen, n_rows, **words):
+def measured(data, chosen, n_rows, **params):
     """Return the accuracy of a model of some descriptors, and how long it took."""
     rows, _, labels, train, test = data
     start = time.perf_counter()
-    model = ExpChi2Classifier(descriptors=chosen, random_state=0, n_jobs=-1, **words)
+    model = ExpChi2Classifier(descriptors=chosen, random_state=0, n_jobs=-1, **params)
     for begin in range(0, n_rows, 1000):
         part = train[begin : min(begin + 1000, n_rows)]
         model.partial_fit(rows[part], labels[part])
@@ -71,15 +71,15 @@ def exact_accuracies(data, betas, n_rows=5000):
     classes = np.unique(labels)
     targets = (labels[train][:, None] == classes) * 1.0
     shares = targets.mean(axis=0)
-    both, whole, found = 0.0, 0.0, {}
-    for name, own in columns.items():
-        inner = np.exp(-betas[name] * chi2_distance(rows[train, own]))
-        outer = np.exp(-betas[name] * chi2_distance(rows[test, own], rows[train, own]))
+    both, whole, scores = 0.0, 0.0, {}
+    for name, part in columns.items():
+        inner = np.exp(-betas[name] * chi2_distance(rows[train, part]))
+        outer = np.exp(-betas[name] * chi2_distance(rows[test, part], rows[train, part]))
         both, whole = both + inner, whole + outer
-        found[name] = _solved(inner, outer, targets - shares, shares)
-    found["together"] = _solved(both, whole, targets - shares, shares)
+        scores[name] = _solved(inner, outer, targets - shares, shares)
+    scores["together"] = _solved(both, whole, targets - shares, shares)
     truth = labels[test]
-    return {name: float(np.mean(classes[best] == truth)) for name, best in found.items()}
+    return {name: float(np.mean(classes[best] == truth)) for name, best in scores.items()}
 
 
 def _solved(inner, outer, targets, shares):
@@ -87,8 +87,8 @@ def _solved(inner, outer, targets, shares):
     turned, best = vectors.T @ targets, (np.inf, None)
     for penalty in PENALTIES:
         weights = vectors @ (turned / (values + penalty)[:, None])
-        own = (vectors**2 / (values + penalty)).sum(axis=1)
-        error = float(np.mean((weights / own[:, None]) ** 2))  # leave-one-out
+        diagonal = (vectors**2 / (values + penalty)).sum(axis=1)
+        error = float(np.mean((weights / diagonal[:, None]) ** 2))  # leave-one-out
         best = min(best, (error, weights), key=lambda pair: pair[0])
     return (outer @ best[1] + shares).argmax(axis=1)
 
@@ -104,16 +104,16 @@ def table(data, arguments):
             _line("exact, 5000 rows", exact_accuracies(data, scaled))
         for basis in arguments.bases:
             for n_rows in arguments.rows:
-                found, seconds = {}, {}
+                scores, seconds = {}, {}
                 for name, (chosen, penalty) in choices(data[1]).items():
-                    words = {"n_components": arguments.size, "basis": basis, "penalty": penalty}
-                    words["beta"] = {own: scaled[own] for own in chosen}
-                    found[name], seconds[name] = measured(data, chosen, n_rows, **words)
-                _line(f"{basis}, {n_rows} rows", found, f"  {seconds['together']:.0f} s together")
+                    params = {"n_components": arguments.size, "basis": basis, "penalty": penalty}
+                    params["beta"] = {name: scaled[name] for name in chosen}
+                    scores[name], seconds[name] = measured(data, chosen, n_rows, **params)
+                _line(f"{basis}, {n_rows} rows", scores, f"  {seconds['together']:.0f} s together")
 
 
-def _line(title, found, note=""):
-    print(f"{title:26}" + "".join(f"{score:11.4f}" for score in found.values()) + note, flush=True)
+def _line(title, scores, note=""):
+    print(f"{title:26}" + "".join(f"{score:11.4f}" for score in scores.values()) + note, flush=True)
 
 
 def noise_path(data, arguments):
@@ -122,14 +122,14 @@ def noise_path(data, arguments):
     noise = np.random.default_rng(1).dirichlet(np.ones(300), len(rows))
     data = np.hstack([rows, noise]), columns, labels, train, test
     columns = columns | {"noise": slice(rows.shape[1], None)}
-    words = {"n_components": arguments.path_size, "basis": arguments.bases[-1]}
+    params = {"n_components": arguments.path_size, "basis": arguments.bases[-1]}
     print(f"\nwith a descriptor of noise, D = {arguments.path_size}, 5000 rows")
     for penalty in ("ridge", "group_lasso"):
-        model = ExpChi2Classifier(descriptors=columns, penalty=penalty, random_state=0, **words)
+        model = ExpChi2Classifier(descriptors=columns, penalty=penalty, random_state=0, **params)
         model.fit(data[0][train[:5000]], labels[train[:5000]])
         score = model.score(data[0][test], labels[test])
         lengths = dict(zip(columns, np.split(model.coef_, len(columns), axis=1), strict=True))
-        kept = ", ".join(f"{name} {np.linalg.norm(own):.2f}" for name, own in lengths.items())
+        kept = ", ".join(f"{name} {np.linalg.norm(part):.2f}" for name, part in lengths.items())
         print(f"{penalty:12} accuracy {score:.4f}, length of the coefficients: {kept}")
     print("group lasso: alphas at which descriptors enter")
     for name, alpha in model.descriptor_path_.items():

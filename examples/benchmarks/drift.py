@@ -57,10 +57,10 @@ def ours(n_components, seed):
     def make(**params):
         return ExpChi2Classifier(n_components, seed=seed, **params)
 
-    found = {"no forgetting": make()}
+    models = {"no forgetting": make()}
     for half_life in HALF_LIVES:
-        found[f"half_life={half_life:.0f}"] = make(half_life=half_life)
-    return found
+        models[f"half_life={half_life:.0f}"] = make(half_life=half_life)
+    return models
 
 
 def peers(seed):
@@ -77,8 +77,8 @@ def named(rows, labels):
     """Return rows as dicts, with their labels."""
     if not sparse.issparse(rows):
         names = [f"bin {i}" for i in range(rows.shape[1])]
-        found = (dict(zip(names, row, strict=True)) for row in rows.tolist())
-        return list(zip(found, labels.tolist(), strict=True))
+        dicts = (dict(zip(names, row, strict=True)) for row in rows.tolist())
+        return list(zip(dicts, labels.tolist(), strict=True))
     rows = sparse.csr_array(rows)
     names, values = [f"word {i}" for i in rows.indices.tolist()], rows.data.tolist()
     ends = zip(rows.indptr[:-1], rows.indptr[1:], labels.tolist(), strict=True)
@@ -87,9 +87,9 @@ def named(rows, labels):
 
 def of_river(source, n_rows):
     """Return a stream that comes with river, columns with negative values left out."""
-    found = list(source)[:n_rows]
-    signed = {key for row, _ in found for key, value in row.items() if value < 0}
-    return [({k: v for k, v in row.items() if k not in signed}, y) for row, y in found]
+    pairs = list(source)[:n_rows]
+    signed = {key for row, _ in pairs for key, value in row.items() if value < 0}
+    return [({k: v for k, v in row.items() if k not in signed}, y) for row, y in pairs]
 
 
 def in_time(name, n_rows, seed):

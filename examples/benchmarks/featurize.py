@@ -36,9 +36,9 @@ N_COMPONENTS = 4096
 
 def rows_of_300() -> np.ndarray:
     """Return 4096 rows of 300 columns that sum to one."""
-    found = load("fashion_bow")
-    if found is not None and found[0].shape[1] == 300:
-        return np.resize(found[0], (4096, 300))
+    loaded = load("fashion_bow")
+    if loaded is not None and loaded[0].shape[1] == 300:
+        return np.resize(loaded[0], (4096, 300))
     rows = np.random.default_rng(0).gamma(0.3, size=(4096, 300))
     return rows / rows.sum(axis=1, keepdims=True)
 

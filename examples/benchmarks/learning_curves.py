@@ -25,10 +25,10 @@ DESCRIPTORS = {"cifar_hog": "hog", "cifar_colour": "colour", "cifar_bow": "bow"}
 def split(name: str, seed: int):
     """Return training rows and labels in random order, and held-out ones; None if not at hand."""
     descriptor = DESCRIPTORS.get(name)
-    found = load("cifar10_three", descriptor=descriptor) if descriptor else load(name)
-    if found is None:
+    loaded = load("cifar10_three", descriptor=descriptor) if descriptor else load(name)
+    if loaded is None:
         return None
-    rows, labels, n_train = found
+    rows, labels, n_train = loaded
     rng = np.random.default_rng(seed)
     if n_train == len(labels):  # a stream: any rows may be held out
         order = rng.permutation(n_train)
@@ -57,8 +57,8 @@ def river_curve(parts, sizes, params) -> list[float]:
     from streamchi2.river import ExpChi2Classifier as RiverClassifier
 
     rows, labels, test_rows, test_labels = parts
-    words = {key: value for key, value in params.items() if key != "random_state"}
-    model, before, accuracies = RiverClassifier(**words, seed=params["random_state"]), 0, []
+    rest = {key: value for key, value in params.items() if key != "random_state"}
+    model, before, accuracies = RiverClassifier(**rest, seed=params["random_state"]), 0, []
     tests = [dict(enumerate(row)) for row in _dense(test_rows)]
     for n in sizes:
         for row, label in zip(_dense(rows[before:n]), labels[before:n], strict=True):

@@ -39,8 +39,8 @@ CHUNK = 1 << 16
 
 def write_table(path, n_rows):
     """Write rows and labels, a row group of 65536 at a time."""
-    found = data_sets.load("fashion_bow") or data_sets.load("digits")
-    rows, labels, n_train = found
+    loaded = data_sets.load("fashion_bow") or data_sets.load("digits")
+    rows, labels, n_train = loaded
     random, writer = np.random.default_rng(0), None
     for start in range(0, n_rows, CHUNK):
         drawn = random.integers(0, n_train, min(CHUNK, n_rows - start))
@@ -106,10 +106,10 @@ def compare_speed(path, n_features, repeats):
     """Time both ways in turn. Where the cores are busy, processor time says more than the clock."""
     spent = {"stream": [], "loop": []}
     for _ in range(repeats):
-        for task, known in spent.items():
-            known.append(outcome(task, path, n_features))
+        for task, runs in spent.items():
+            runs.append(outcome(task, path, n_features))
     for clock in ("seconds", "processor"):
-        streamed, looped = (min(found[clock] for found in known) for known in spent.values())
+        streamed, looped = (min(run[clock] for run in runs) for runs in spent.values())
         pairs = zip(*spent.values(), strict=True)
         each = ", ".join(f"{theirs[clock] / mine[clock]:.2f}" for mine, theirs in pairs)
         n_rows = spent["loop"][0]["rows"]
@@ -142,14 +142,14 @@ def main():
     parser.add_argument("--timed-rows", type=int, default=65_536)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--task", nargs="+", help=argparse.SUPPRESS)
-    words = parser.parse_args()
-    if words.task:
-        task, path, n_features, *more = words.task
+    arguments = parser.parse_args()
+    if arguments.task:
+        task, path, n_features, *more = arguments.task
         checkpoint, every = more or (None, 0)
         work(task, path, int(n_features), checkpoint, int(every))
         return
-    n_rows, n_features, n_timed = words.rows, words.features, words.timed_rows
-    if words.quick:
+    n_rows, n_features, n_timed = arguments.rows, arguments.features, arguments.timed_rows
+    if arguments.quick:
         n_rows, n_features, n_timed = 20_000, 256, 10_000
     with tempfile.TemporaryDirectory() as folder:
         path, small = str(Path(folder, "rows.parquet")), str(Path(folder, "few.parquet"))
@@ -157,7 +157,7 @@ def main():
         write_table(small, n_timed)
         size = os.path.getsize(path) / 1e6
         print(f"{n_rows} rows, D = {n_features}; the file has {size:.0f} MB", flush=True)
-        compare_speed(small, n_features, words.repeats)
+        compare_speed(small, n_features, arguments.repeats)
         checkpoint, every = str(Path(folder, "run")), max(n_rows // 10, 1)
         whole = outcome("save", path, n_features, checkpoint, 10 * n_rows)
         rate = whole["rows"] / whole["seconds"]

@@ -180,23 +180,23 @@ def boosting(rows, labels, test_rows, test_labels, seed):
 
 
 def ridge(rows, labels, test_rows, test_labels, seed):
-    began, found = time.process_time(), []
+    began, scores = time.process_time(), []
     rows, test_rows = roots(rows), roots(test_rows)
     for penalty in (0.01, 0.1, 1.0):
         model = RidgeClassifier(penalty, solver="sparse_cg" if sparse.issparse(rows) else "auto")
-        found.append(model.fit(rows, labels).score(test_rows, test_labels))
-    return max(found), (time.process_time() - began) / 3
+        scores.append(model.fit(rows, labels).score(test_rows, test_labels))
+    return max(scores), (time.process_time() - began) / 3
 
 
 def exact(rows, labels, test_rows, test_labels, seed):
     gamma, began = beta_of(rows) / 2, time.process_time()
     kernel, between = chi2_kernel(rows, gamma=gamma), chi2_kernel(test_rows, rows, gamma=gamma)
     spent = time.process_time() - began
-    found = []
+    scores = []
     for penalty in (1.0, 10.0, 100.0):
         model = SVC(C=penalty, kernel="precomputed").fit(kernel, labels)
-        found.append(model.score(between, test_labels))
-    return max(found), spent + (time.process_time() - began - spent) / 3
+        scores.append(model.score(between, test_labels))
+    return max(scores), spent + (time.process_time() - began - spent) / 3
 
 
 # Learner, whether it takes wide sparse rows, and whether further seeds are measured.
@@ -336,29 +336,29 @@ def main():
     warnings.simplefilter("ignore", BasisHint)
     warnings.simplefilter("ignore", ConvergenceWarning)
     lines = arguments.results.read_text().splitlines() if arguments.results.exists() else []
-    known = {tuple(key): found for key, found in map(json.loads, lines)}
+    results = {tuple(key): result for key, result in map(json.loads, lines)}
     chosen = lambda name: any(part in name for part in arguments.learners)  # noqa: E731
     if arguments.forget:
-        known = {key: found for key, found in known.items() if not chosen(key[2])}
-        arguments.results.write_text("".join(f"{json.dumps(p)}\n" for p in known.items()))
+        results = {key: result for key, result in results.items() if not chosen(key[2])}
+        arguments.results.write_text("".join(f"{json.dumps(p)}\n" for p in results.items()))
     with threadpool_limits(1):
         for *key, measure in measurements(arguments):
-            if tuple(key) in known or not chosen(key[2]):
+            if tuple(key) in results or not chosen(key[2]):
                 continue
-            if (found := measure()) is None:
+            if (result := measure()) is None:
                 continue
-            known[tuple(key)] = found
+            results[tuple(key)] = result
             with arguments.results.open("a") as file:
-                file.write(f"{json.dumps([key, found])}\n")
-            share = found.get("accuracy", np.mean([hit == "1" for hit in found.get("hits", "0")]))
+                file.write(f"{json.dumps([key, result])}\n")
+            share = result.get("accuracy", np.mean([hit == "1" for hit in result.get("hits", "0")]))
             way, title, learner, seed = key
             print(
-                f"{way:8} {title:18} {learner:26} {seed} {share:.3f} {found['seconds']:7.2f} s",
+                f"{way:8} {title:18} {learner:26} {seed} {share:.3f} {result['seconds']:7.2f} s",
                 flush=True,
             )
-    print(report(known))
+    print(report(results))
     if arguments.draw is not None:
-        draw(known, arguments.draw)
+        draw(results, arguments.draw)
 
 
 if __name__ == "__main__":

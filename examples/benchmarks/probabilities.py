@@ -93,8 +93,8 @@ def dirichlet(n_classes, concentration, seed):
 
 
 def again_shuffled(name):
-    found = data_sets.load(name)
-    return None if found is None else shuffled(*found[:2])
+    loaded = data_sets.load(name)
+    return None if loaded is None else shuffled(*loaded[:2])
 
 
 # The constants of predict_proba were chosen on all but the last, so these figures flatter them.
@@ -125,14 +125,14 @@ def with_noise(labels, share, seed):
 
 
 def log_loss(probabilities, codes):
-    own = probabilities[np.arange(codes.size), codes]
-    return -np.log(np.maximum(own, 1e-12)).mean()
+    chosen = probabilities[np.arange(codes.size), codes]
+    return -np.log(np.maximum(chosen, 1e-12)).mean()
 
 
 def calibration_error(probabilities, codes):
     highest, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     groups = np.array_split(np.argsort(highest), N_GROUPS)
-    return sum(abs(highest[own].sum() - right[own].sum()) for own in groups) / codes.size
+    return sum(abs(highest[group].sum() - right[group].sum()) for group in groups) / codes.size
 
 
 def isotonic(scores, codes, weights, test_scores):
@@ -166,18 +166,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="digits alone, few features")
     parser.add_argument("--confirm", action="store_true", help="sets without part in the choice")
-    words = parser.parse_args()
-    n_components, most, n_test = (64, 1200, 3000) if words.quick else (512, 4000, 3000)
-    sets = CONFIRMED_ON if words.confirm else CHOSEN_ON
-    if words.confirm:
+    arguments = parser.parse_args()
+    n_components, most, n_test = (64, 1200, 3000) if arguments.quick else (512, 4000, 3000)
+    sets = CONFIRMED_ON if arguments.confirm else CHOSEN_ON
+    if arguments.confirm:
         most, n_test = 2000, 2000
     print("log-loss / expected calibration error of temperature, predict_proba, isotonic")
     print(f"{'':18} wrong  accuracy  {'temperature':>13}  {'predict_proba':>13}  {'isotonic':>13}")
-    for name in ("digits",) if words.quick else sets:
-        found = sets[name]()
-        if found is None:
+    for name in ("digits",) if arguments.quick else sets:
+        loaded = sets[name]()
+        if loaded is None:
             continue
-        rows, labels, n_train = found
+        rows, labels, n_train = loaded
         train, test = slice(0, min(n_train, most)), slice(n_train, n_train + n_test)
         for share in (0.0, 0.2):
             noisy = with_noise(labels[train], share, 2), with_noise(labels[test], share, 3)

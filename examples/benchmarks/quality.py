@@ -44,10 +44,10 @@ PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 
 
 def rows_of(name, descriptor):
-    found = load(name, descriptor=descriptor)
-    if found is None:
+    loaded = load(name, descriptor=descriptor)
+    if loaded is None:
         return None
-    rows, labels, n_train = found
+    rows, labels, n_train = loaded
     random = np.random.default_rng(0)
     train = random.permutation(n_train)[:5000]
     test = n_train + random.permutation(len(labels) - n_train)[:3000]
@@ -72,14 +72,14 @@ class TwoSteps:
 
 
 def model_of(method, size, train, beta, seed):
-    words = {"beta": beta, "random_state": seed}
+    params = {"beta": beta, "random_state": seed}
     if method == "PCA from 3D":
-        return ExpChi2Classifier(3 * size, n_pca=size, **words)
+        return ExpChi2Classifier(3 * size, n_pca=size, **params)
     if method == "Nystroem":
         size = min(size, len(train))
         nystroem = Nystroem("chi2", gamma=beta / 2, n_components=size, random_state=seed)
         return TwoSteps(nystroem.fit(train).transform)
-    return ExpChi2Classifier(size, basis=method, **words)
+    return ExpChi2Classifier(size, basis=method, **params)
 
 
 def measured(model, train, labels, test, test_labels):
@@ -186,12 +186,12 @@ def save_picture(points):
         rows, columns, figsize=(3.4 * columns, 3.1 * rows), layout="constrained", squeeze=False
     )
     colours = dict(zip(METHODS, COLOURS, strict=True))
-    for axis, (name, found) in zip(axes.flat, points.items(), strict=False):
-        for method in [method for method in METHODS if method in found]:
-            scores, _, times = found[method].mean(axis=0).T
+    for axis, (name, results) in zip(axes.flat, points.items(), strict=False):
+        for method in [method for method in METHODS if method in results]:
+            scores, _, times = results[method].mean(axis=0).T
             axis.plot(times, scores, "o-", ms=3, lw=1.2, color=colours[method], label=method)
-        if "exact" in found:
-            axis.axhline(found["exact"], color="black", lw=0.8, ls=":")
+        if "exact" in results:
+            axis.axhline(results["exact"], color="black", lw=0.8, ls=":")
         axis.set(title=name, xscale="log", xlabel="prediction, CPU us a row")
         low, high = axis.get_xlim()
         ticks = [tick for tick in (3, 10, 30, 100, 300, 1000, 3000) if low < tick < high]

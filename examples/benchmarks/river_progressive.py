@@ -50,7 +50,7 @@ def rbf():
 
 def models(half_life):
     """Models to compare; those of streams that change are given a half-life too."""
-    found = {
+    models = {
         "ExpChi2Classifier(1024)": ExpChi2Classifier(1024, seed=0),
         "ExpChi2Sampler(256) | OneVsRest": ExpChi2Sampler(256, seed=0) | one_vs_rest(1.0),
         "ExpChi2Sampler(256) | Softmax": ExpChi2Sampler(256, seed=0)
@@ -65,8 +65,8 @@ def models(half_life):
     }
     if half_life is not None:
         name = f"ExpChi2Classifier(1024, half_life={half_life:.0f})"
-        found = {name: ExpChi2Classifier(1024, seed=0, half_life=half_life), **found}
-    return found
+        models = {name: ExpChi2Classifier(1024, seed=0, half_life=half_life), **models}
+    return models
 
 
 def events(name, limit):
@@ -74,9 +74,9 @@ def events(name, limit):
     if name == "phishing":
         return list(datasets.Phishing())
     if name == "image_segments":
-        found = list(datasets.ImageSegments())
-        signed = {key for row, _ in found for key, value in row.items() if value < 0}
-        return [({k: v for k, v in row.items() if k not in signed}, y) for row, y in found]
+        pairs = list(datasets.ImageSegments())
+        signed = {key for row, _ in pairs for key, value in row.items() if value < 0}
+        return [({k: v for k, v in row.items() if k not in signed}, y) for row, y in pairs]
     loaded = load(name)
     if loaded is None:
         return None
@@ -151,9 +151,9 @@ def growing_vocabulary(n_rows=200 * 1024):
         row = {f"word {3 * position + i}": 1.0 for i in range(3)} | {f"topic {position % 5}": 2.0}
         model.learn_one(row, position % 5 > 2)
         if (position + 1) % (n_rows // 5) == 0:
-            own, process = model._raw_memory_usage / 2**20, tracemalloc.get_traced_memory()[0]
+            size, process = model._raw_memory_usage / 2**20, tracemalloc.get_traced_memory()[0]
             print(
-                f"  {position + 1:7} rows: model {own:.2f} MiB, process {process / 2**20:.1f} MiB"
+                f"  {position + 1:7} rows: model {size:.2f} MiB, process {process / 2**20:.1f} MiB"
             )
 
 

@@ -53,9 +53,9 @@ def main():
     warnings.simplefilter("ignore", DeprecationWarning)
     gains = []
     for name in SETS:
-        if (found := load(name)) is None:
+        if (loaded := load(name)) is None:
             continue
-        rows = found[0]
+        rows = loaded[0]
         histogram = LogHistogram().update(rows)
         sample = rows[np.random.default_rng(0).permutation(rows.shape[0])[:300]]
         exact = 1.0 - chi2_distance(sample)  # rows sum to one

@@ -46,21 +46,21 @@ def main():
     if arguments.quick:
         streams, arguments.sizes, arguments.held = {"spambase": ("spambase", "X")}, [250], 1000
     for name, (file, descriptor) in streams.items():
-        if (found := load(file, descriptor=descriptor)) is None:
+        if (loaded := load(file, descriptor=descriptor)) is None:
             continue
-        rows, labels, n_train = found
+        rows, labels, n_train = loaded
         order = np.random.default_rng(0).permutation(n_train)
-        train, known, test, truth = rows[order], labels[order], rows[n_train:], labels[n_train:]
+        train, labels_of, test, truth = rows[order], labels[order], rows[n_train:], labels[n_train:]
         n_held = min(arguments.held, n_train)
-        beta = ExpChi2Classifier(2, random_state=0).fit(train[:1000], known[:1000]).beta_
-        exact = exact_accuracy(train[:n_held], known[:n_held], test, truth, beta)
+        beta = ExpChi2Classifier(2, random_state=0).fit(train[:1000], labels_of[:1000]).beta_
+        exact = exact_accuracy(train[:n_held], labels_of[:n_held], test, truth, beta)
         error = (exact * (1 - exact) / len(truth)) ** 0.5
         print(
             f"\n{name}: exact kernel ridge on {n_held} rows {exact:.4f} +- {error:.4f}", flush=True
         )
         for size in arguments.sizes:
             for basis in BASES:
-                model, cost = streamed(basis, size, train, known)
+                model, cost = streamed(basis, size, train, labels_of)
                 score = model.score(test, truth)
                 print(f"  {n_train} rows, D = {size}, {basis:11}{score:8.4f}", end="")
                 print(f"{score - exact:+8.4f}{cost:7.0f} us a row", flush=True)

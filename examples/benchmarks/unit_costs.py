@@ -93,17 +93,17 @@ def spoken(amount: float) -> str:
     return f"{amount:.1f} s"
 
 
-def plans(units: dict[str, float], words: argparse.Namespace) -> dict[str, list[str]]:
+def plans(units: dict[str, float], plan: argparse.Namespace) -> dict[str, list[str]]:
     """Return memory, time to learn and time to solve of one pass and of two."""
-    n, groups, width = words.rows, words.descriptors, words.features
-    joint, kept = groups * width, groups * words.pca
-    maps = n * (groups * words.columns * units["value read"] + joint * units["feature"])
-    own = n * groups * width**2 * units["pair learnt"]
+    n, groups, width = plan.rows, plan.descriptors, plan.features
+    joint, kept = groups * width, groups * plan.pca
+    maps = n * (groups * plan.columns * units["value read"] + joint * units["feature"])
+    inner = n * groups * width**2 * units["pair learnt"]
     by_class = n * units["feature with class"]
     eigen = groups * width**3 * units["cube decomposed"]
-    last = kept**3 * units["cube solved"] + kept**2 * words.classes * units["product"]
-    project = n * groups * width * words.pca * units["product"]
-    means = 8 * words.classes
+    last = kept**3 * units["cube solved"] + kept**2 * plan.classes * units["product"]
+    project = n * groups * width * plan.pca * units["product"]
+    means = 8 * plan.classes
     return {
         "one pass, joint scatter": [
             f"{(8 * joint**2 + means * joint) / 1e9:.1f} GB",
@@ -112,7 +112,9 @@ def plans(units: dict[str, float], words: argparse.Namespace) -> dict[str, list[
         ],
         "two passes, PCA first": [
             f"{max(8 * groups * width**2, 8 * kept**2 + means * kept) / 1e9:.1f} GB",
-            spoken(2 * maps + own + project + n * kept**2 * units["pair learnt"] + by_class * kept),
+            spoken(
+                2 * maps + inner + project + n * kept**2 * units["pair learnt"] + by_class * kept
+            ),
             spoken(eigen + last),
         ],
     }
@@ -126,18 +128,18 @@ def main() -> None:
     parser.add_argument("--pca", type=int, default=1000, help="components of each descriptor")
     parser.add_argument("--rows", type=float, default=1.2e6)
     parser.add_argument("--classes", type=int, default=1000)
-    words = parser.parse_args()
+    plan = parser.parse_args()
     with threadpool_limits(1):
         units = measured()
     print("| unit | nanoseconds of one core |\n|---|---|")
     for name, cost in units.items():
         print(f"| {name} | {cost * 1e9:.3g} |")
     print(
-        f"\n{words.rows:.3g} rows, {words.descriptors} descriptors of {words.columns} columns and "
-        f"{words.features} features, {words.pca} components each, {words.classes} classes\n"
+        f"\n{plan.rows:.3g} rows, {plan.descriptors} descriptors of {plan.columns} columns and "
+        f"{plan.features} features, {plan.pca} components each, {plan.classes} classes\n"
     )
     print("| plan | memory | learning, one core | solving, one core |\n|---|---|---|---|")
-    for name, costs in plans(units, words).items():
+    for name, costs in plans(units, plan).items():
         print(f"| {name} | {' | '.join(costs)} |")
     # Learning r rows takes r D^2 units, sending and merging what they gave D^2 of others.
     sending = 8 / 1e9 + units["pair merged"]

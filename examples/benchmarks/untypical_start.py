@@ -57,13 +57,13 @@ def main():
         f"{'D = ' + str(arguments.components):28s}" + "".join(f"{b:>18s}" for b in arguments.bases)
     )
     for name in arguments.sets:
-        if (found := pieces_of_files() if name == "files" else load_set(name)) is None:
+        if (loaded := pieces_of_files() if name == "files" else load_set(name)) is None:
             continue
         for order in ("time",) if name in STREAMS else ("shuffled", "sorted"):
             line = f"{name + ', ' + order:28s}"
             for basis in arguments.bases:
                 scores = [
-                    accuracy(found, order, basis, arguments.components, arguments.rows, seed)
+                    accuracy(loaded, order, basis, arguments.components, arguments.rows, seed)
                     for seed in range(arguments.seeds)
                 ]
                 error = np.std(scores) / max(1, len(scores) - 1) ** 0.5
@@ -76,9 +76,9 @@ def load_set(name):
     return load(file, descriptor=descriptor)
 
 
-def accuracy(found, order, basis, size, most_rows, seed):
+def accuracy(loaded, order, basis, size, most_rows, seed):
     """Learn from a stream in this order, block by block; return the share of test rows right."""
-    rows, labels, n_train = found
+    rows, labels, n_train = loaded
     random = np.random.default_rng(seed)
     if order == "time":
         places = np.arange(rows.shape[0])

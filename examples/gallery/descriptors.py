@@ -56,11 +56,11 @@ print(columns)
 # ``n_components`` is divided evenly. Group lasso keeps a descriptor or leaves it out as a whole;
 # its penalty is chosen in the same pass.
 
-words = {"norm": "l1", "random_state": 0}
+params = {"norm": "l1", "random_state": 0}
 for name in views:
-    alone = ExpChi2Classifier(150, **words).fit(views[name][:1200], y[:1200])
+    alone = ExpChi2Classifier(150, **params).fit(views[name][:1200], y[:1200])
     print(f"{name:8} alone  {alone.score(views[name][1200:], y[1200:]):.3f}")
-chooser = ExpChi2Classifier(600, descriptors=columns, penalty="group_lasso", **words)
+chooser = ExpChi2Classifier(600, descriptors=columns, penalty="group_lasso", **params)
 chooser.fit(X[:1200], y[:1200])
 print(f"together        {chooser.score(X[1200:], y[1200:]):.3f}")
 

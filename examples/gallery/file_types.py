@@ -45,11 +45,11 @@ PLACES = {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), mpl.get_d
 def files_by_kind(places, pick):
     """Return up to N_FILES files of each kind that hold at least a fragment."""
     kind_of = {ending: kind for kind, endings in KINDS.items() for ending in endings}
-    found = {kind: [] for kind in KINDS}
+    paths_of = {kind: [] for kind in KINDS}
     for path in sorted({p for place in places for p in Path(place).rglob("*")}):
         if (kind := kind_of.get(path.suffix)) and path.is_file() and path.stat().st_size >= SIZE:
-            found[kind].append(path)
-    return {kind: pick.sample(paths, min(N_FILES, len(paths))) for kind, paths in found.items()}
+            paths_of[kind].append(path)
+    return {kind: pick.sample(paths, min(N_FILES, len(paths))) for kind, paths in paths_of.items()}
 
 
 def archive_of(paths):

@@ -75,19 +75,19 @@ scores = {
     "HalfSpaceTrees on shares": half_space_trees,
     "HalfSpaceTrees on features": trees_on_features,
 }
-draws, found = np.random.default_rng(0), {name: [] for name in scores}
+draws, areas_of = np.random.default_rng(0), {name: [] for name in scores}
 for digit in DIGITS:
-    known = draws.permutation(np.flatnonzero(y != digit))
-    asked = np.concatenate([known[1000:1200], np.flatnonzero(y == digit)])
+    ordinary = draws.permutation(np.flatnonzero(y != digit))
+    asked = np.concatenate([ordinary[1000:1200], np.flatnonzero(y == digit)])
     for name, score in scores.items():
-        area = roc_auc_score(y[asked] == digit, score(shares[known[:1000]], shares[asked]))
-        found[name].append(area)
-for name, areas in found.items():
+        area = roc_auc_score(y[asked] == digit, score(shares[ordinary[:1000]], shares[asked]))
+        areas_of[name].append(area)
+for name, areas in areas_of.items():
     print(f"{name:27} mean {np.mean(areas):.3f}, worst digit {min(areas):.3f}")
 
 # %%
 figure, panel = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
-for name, areas in found.items():
+for name, areas in areas_of.items():
     panel.plot(DIGITS, areas, "o-", ms=5, lw=1, label=name)
 panel.axhline(0.5, color="black", lw=1, ls=":")
 panel.set(xlabel="digit that was kept out", ylabel="area under ROC curve", xticks=DIGITS)

@@ -38,16 +38,16 @@ def texts_of(library, most):
     """Return the words above the lists of parameters in docstrings of one library."""
     folder = Path(importlib.util.find_spec(library).origin).parent
     paths = sorted(path for path in folder.rglob("*.py") if "test" not in str(path))
-    found = set()
+    texts = set()
     for path in random.Random(0).sample(paths, len(paths)):
         for text in re.findall(r'"""(.*?)"""', path.read_text(encoding="utf-8"), re.DOTALL):
-            words = re.sub(r"\n\s*(Parameters|Returns|Examples)\n.*", "", text, flags=re.DOTALL)
-            words = GIVE_AWAY.sub("", re.sub(r"[`:.][\w.]+|[^a-z ]", " ", words.lower()))
-            if len(words.split()) >= 20:
-                found.add(" ".join(words.split()))
-        if len(found) >= most:
+            plain = re.sub(r"\n\s*(Parameters|Returns|Examples)\n.*", "", text, flags=re.DOTALL)
+            plain = GIVE_AWAY.sub("", re.sub(r"[`:.][\w.]+|[^a-z ]", " ", plain.lower()))
+            if len(plain.split()) >= 20:
+                texts.add(" ".join(plain.split()))
+        if len(texts) >= most:
             break
-    return sorted(found)
+    return sorted(texts)
 
 
 draws = np.random.default_rng(0)
@@ -77,14 +77,14 @@ learners = {
 }
 # The default basis would warn that another suits such rows; here it is compared on purpose.
 warnings.simplefilter("ignore", BasisHint)
-found = {}
+scores = {}
 for name, learner in learners.items():
     rows = X.sqrt() if "roots" in name else X
     for start in range(n_test, len(y), 200):
         batch = slice(start, start + 200)
         learner.partial_fit(rows[batch], y[batch], classes=LIBRARIES)
-    found[name] = learner.score(rows[:n_test], y[:n_test])
-    print(f"{name:22} {found[name]:.3f}")
+    scores[name] = learner.score(rows[:n_test], y[:n_test])
+    print(f"{name:22} {scores[name]:.3f}")
 
 # %%
 # Naive Bayes wins and is much the cheapest: use it if one model of texts is all that you need.
@@ -92,7 +92,7 @@ for name, learner in learners.items():
 # here. They are for cases where texts are one descriptor among others.
 
 figure, panel = plt.subplots(figsize=(7, 2.8), layout="constrained")
-bars = panel.barh(list(found), list(found.values()), color=["#999999"] * 2 + ["#0072B2"] * 3)
+bars = panel.barh(list(scores), list(scores.values()), color=["#999999"] * 2 + ["#0072B2"] * 3)
 panel.bar_label(bars, fmt="%.3f", padding=3)
 panel.axvline(1 / len(LIBRARIES), color="black", lw=1, ls=":")
 panel.set(xlim=(0, 1), xlabel="accuracy on other texts (dotted: guessing)")

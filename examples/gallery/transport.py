@@ -21,7 +21,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from streamchi2 import DirectSeries, LogHistogram, refined_parameters, zolotarev_parameters
 from streamchi2.bases import OrthogonalBasis
-from streamchi2.feature_map import MapBlock
+from streamchi2.features import MapBlock
 from streamchi2.series.transport import RotatedSeries, transported
 
 rows, labels = load_digits(return_X_y=True)
@@ -74,12 +74,12 @@ plt.show()
 
 def accuracies(first, then):
     """Return accuracy on the last 397 rows, for growing numbers of rows after the change."""
-    found = []
+    scores = []
     for n_after in n_rows_after:
         seen = np.vstack([first[:1000], then[1000 : 1000 + n_after]])
         model = RidgeClassifier(alpha=0.1, solver="cholesky").fit(seen, labels[: 1000 + n_after])
-        found.append(model.score(then[1400:], labels[1400:]))
-    return found
+        scores.append(model.score(then[1400:], labels[1400:]))
+    return scores
 
 
 n_rows_after = (0, 50, 100, 200, 400)

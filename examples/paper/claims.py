@@ -33,14 +33,14 @@ SETS = ("bow", "hog")
 
 def of_the_series(given):
     """Return (claim, set, comparison, differences) for claims (a) and (d)."""
-    found = {}
+    results_of = {}
     for what in SETS:
         pair = [Results(f"figure_2_{what}{end}", "", range(1, 20)) for end in ("_limit", "")]
-        found[what] = [results.read(given.out) for results in pair]
-    if any(results is None for pair in found.values() for results in pair):
-        found = run_both(given)
+        results_of[what] = [results.read(given.out) for results in pair]
+    if any(results is None for pair in results_of.values() for results in pair):
+        results_of = run_both(given)
     lines = []
-    for what, (limit, plain) in found.items():
+    for what, (limit, plain) in results_of.items():
         exact, greedy = limit.of(EXACT, ANY), "direct, greedy"
         for name, n in ((greedy, 2), (greedy, 3), ("direct, refined", 2), ("Chebyshev", 2),
                         ("Chebyshev", 3), ("VZ", 1), ("VZ", 3),
@@ -113,8 +113,8 @@ def main():
     curves.write_lines(
         given.out / "claims.csv",
         ["claim", "data", "difference of accuracy", "mean", "error", "seeds"],
-        [[claim, name_of(what), key, *(f"{number:.6f}" for number in summary(found)), found.size]
-         for claim, what, key, found in lines],
+        [[claim, name_of(what), key, *(f"{number:.6f}" for number in summary(gains)), gains.size]
+         for claim, what, key, gains in lines],
     )  # fmt: skip
     curves.write_lines(
         given.out / "kernel_errors.csv",

@@ -45,9 +45,9 @@ def limit_costs(accuracies, n_terms, *words):
     for name in ("figure_2_bow_limit", "figure_2_hog_limit"):
         means = {}
         for line in _lines(accuracies.folder, name):
-            found = means.setdefault((line["method"], line["size"]), [])
-            found.append(100 * float(line["accuracy"]))
-        means = {key: sum(found) / len(found) for key, found in means.items()}
+            scores = means.setdefault((line["method"], line["size"]), [])
+            scores.append(100 * float(line["accuracy"]))
+        means = {key: sum(scores) / len(scores) for key, scores in means.items()}
         exact = means["Exact exp-chi2", "any"]
         costs += [
             exact - mean
@@ -59,11 +59,11 @@ def limit_costs(accuracies, n_terms, *words):
 
 def series_distances(accuracies):
     """Return the table of distances by each series: their factor, and what is left of the error."""
-    found, data = _distances(accuracies.folder), {}
-    for (name, series), (factor, rest) in found.items():
+    distances, data = _distances(accuracies.folder), {}
+    for (name, series), (factor, rest) in distances.items():
         data.setdefault(name, {})[series] = f"{factor:.3f}, {100 * rest:.2g} %"
-    heads = list(dict.fromkeys(series for _, series in found))
-    rows = [[name, *(own[head] for head in heads)] for name, own in data.items()]
+    heads = list(dict.fromkeys(series for _, series in distances))
+    rows = [[name, *(line[head] for head in heads)] for name, line in data.items()]
     return table(["data", *heads], rows)
 
 
@@ -71,12 +71,12 @@ def distance_range(accuracies, column, *words):
     """Return the least and largest "factor" or "rest" of some series: words are "one / another"."""
     place = ("factor", "rest").index(column)
     names = names_in(words)
-    found = [
+    ratios = [
         numbers[place]
         for (_, series), numbers in _distances(accuracies.folder).items()
         if series in names
     ]
-    low, high = min(found), max(found)
+    low, high = min(ratios), max(ratios)
     return f"{low:.2f} to {high:.2f}" if place == 0 else f"{100 * low:.1g} to {100 * high:.1g} %"
 
 

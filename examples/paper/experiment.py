@@ -15,7 +15,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.bases import GaussianBasis, OrthogonalBasis
-from streamchi2.feature_map import MapBlock
+from streamchi2.features import MapBlock
 from streamchi2.series.transport import RotatedSeries
 
 SERIES_OF = {
@@ -156,8 +156,8 @@ class Experiment:
         """Return the exact kernel projected onto some training rows, drawn evenly."""
         chosen = np.random.default_rng(self.seed).permutation(self.n_train)[:size]
         kernel = np.exp(-self.beta(beta) * self.distances[:, chosen].astype(np.float64))
-        own = kernel[chosen]
-        factor = cholesky((own + own.T) / 2 + 1e-6 * np.eye(size), lower=True)
+        inner = kernel[chosen]
+        factor = cholesky((inner + inner.T) / 2 + 1e-6 * np.eye(size), lower=True)
         return gram_of(solve_triangular(factor, kernel.T, lower=True).T, self.n_train)
 
     def kernel(self, products):

@@ -24,36 +24,36 @@ def errors_of(what, most_terms, n_rows):
     # (x-y)^2/(x+y) = x + y - 4xy/(x+y), and sums of rows are one.
     exact = 1.0 + additive_chi2_kernel(rows.test, rows.test) / 2.0
     pairs = np.triu_indices(len(exact), k=1)
-    found = {}
+    curves_of = {}
     for name in bar([*SERIES, UNSCALED], f"figure 1, {what}"):
         terms = np.arange(1, most_terms + 1, 2 if name == "VZ" else 1)
         errors = []
         for n in terms:
             coordinates = fitted_series(name, rows.train, int(n)).transform(rows.test)
             errors.append(np.abs(exact - coordinates @ coordinates.T)[pairs].mean())
-        found[name] = terms, np.array(errors)
-    return found
+        curves_of[name] = terms, np.array(errors)
+    return curves_of
 
 
 def main():
     given = arguments(__doc__)
     most_terms, n_rows = (6, 150) if given.quick else (10, 400)
-    found = {what: errors_of(what, most_terms, n_rows) for what in ("bow", "hog")}
-    lines = [[name_of(what), name, n, error] for what, curves in found.items()
+    curves_of = {what: errors_of(what, most_terms, n_rows) for what in ("bow", "hog")}
+    lines = [[name_of(what), name, n, error] for what, curves in curves_of.items()
              for name, (terms, errors) in curves.items()
              for n, error in zip(terms, errors, strict=True)]  # fmt: skip
     heads = ["data", "series", "terms", "mean absolute error"]
     write_lines(given.out / "figure_1_error.csv", heads, lines)
     print(error_curves(SimpleNamespace(folder=given.out)))
-    picture(found, given.out / "figure_1_error.png")
+    picture(curves_of, given.out / "figure_1_error.png")
 
 
-def picture(found, path):
+def picture(curves_of, path):
     plt = pyplot()
     if plt is None:
         return
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
-    for ax, (what, curves) in zip(axes, found.items(), strict=True):
+    for ax, (what, curves) in zip(axes, curves_of.items(), strict=True):
         for name, (terms, errors) in curves.items():
             colour, marker = STYLES["Chebyshev" if name == UNSCALED else name]
             style = {"lw": 1, "ls": ":", "ms": 3} if name == UNSCALED else {"lw": 1.5, "ms": 5}

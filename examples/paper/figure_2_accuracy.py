@@ -68,35 +68,35 @@ def run_both(given):
     """Return set -> (results in the limit, results with random features), and save them."""
     numbers = (4, 400, 400, 200) if given.quick else (5, 1000, 1500, 500)
     n_seeds = given.seeds or (2 if given.quick else 10)
-    found = {what: run(what, *numbers, n_seeds) for what in ("bow", "hog")}
-    for pair in found.values():
+    results_of = {what: run(what, *numbers, n_seeds) for what in ("bow", "hog")}
+    for pair in results_of.values():
         for results in pair:
             results.save(given.out, f"{numbers[1]} training rows, {n_seeds} seeds.")
-    return found
+    return results_of
 
 
 def main():
     given = arguments(__doc__)
-    found = run_both(given)
-    picture(found, given.out / "figure_2_accuracy.png")
+    results_of = run_both(given)
+    picture(results_of, given.out / "figure_2_accuracy.png")
 
 
-def picture(found, path):
+def picture(results_of, path):
     plt = pyplot()
     if plt is None:
         return
     figure, axes = plt.subplots(1, 4, figsize=(14, 3.6), layout="constrained")
-    panels = [results for pair in found.values() for results in pair]
+    panels = [results for pair in results_of.values() for results in pair]
     for ax, results in zip(axes, panels, strict=True):
         for name in (*SERIES, UNSCALED):
             colour, marker = STYLES["Chebyshev" if name == UNSCALED else name]
-            known = [n for n in results.sizes if (name, n) in results.cells]
-            scores = np.array([results.of(name, n) for n in known]) * 100
+            sizes = [n for n in results.sizes if (name, n) in results.cells]
+            scores = np.array([results.of(name, n) for n in sizes]) * 100
             # The spread of differences to the exact kernel: rows are drawn anew for each seed.
             spread = (scores / 100 - results.of(EXACT, ANY)).std(axis=1, ddof=1) * 100
             error = spread / np.sqrt(scores.shape[1])
             ax.errorbar(
-                known, scores.mean(axis=1), error, color=colour, marker=marker, ms=5, lw=1.4,
+                sizes, scores.mean(axis=1), error, color=colour, marker=marker, ms=5, lw=1.4,
                 label=name, **({"ls": ":", "mfc": "white"} if name == UNSCALED else {}),
             )  # fmt: skip
         ax.axhline(100 * results.of(EXACT, ANY).mean(), color="black", lw=1, ls=":", label="exact")

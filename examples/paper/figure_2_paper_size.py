@@ -43,18 +43,18 @@ def picture(accuracies, path):
     for ax, data in zip(axes, SETS, strict=True):
         n_seeds = 0
         for place, name in enumerate(OF_TERMS):
-            found = differences(accuracies, data, name)
-            known = [n for n, one in found.items() if one.freedom > 0]
+            gains = differences(accuracies, data, name)
+            sizes = [n for n, one in gains.items() if one.freedom > 0]
             colour, marker = STYLES[NAMES.get(name, name)]
             # Beside each other, so that bars can be told apart.
             ax.errorbar(
-                [n + 0.06 * (place - 2) for n in known],
-                [found[n].values.mean() for n in known],
-                [found[n].error for n in known],
+                [n + 0.06 * (place - 2) for n in sizes],
+                [gains[n].values.mean() for n in sizes],
+                [gains[n].error for n in sizes],
                 color=colour, marker=marker, ms=4, lw=1.2, label=name,
                 **({"ls": ":", "mfc": "white"} if name == UNSCALED else {}),
             )  # fmt: skip
-            n_seeds = max([n_seeds, *(found[n].values.size for n in known)])
+            n_seeds = max([n_seeds, *(gains[n].values.size for n in sizes)])
         ax.axhline(0.0, color="black", lw=1, ls=":")
         ax.set_xticks(N_TERMS)
         ax.set_xlabel("number of terms")

@@ -107,18 +107,18 @@ def dual(within, targets, penalty):
 
 def downhill(error):
     """Return penalty -> error, as far as looked at: from START on to the bottom of the valley."""
-    found, best = {}, START
+    errors, best = {}, START
 
-    def known(place):
-        if place not in found:
-            found[place] = error(PENALTIES[place])
-        return found[place]
+    def error_at(place):
+        if place not in errors:
+            errors[place] = error(PENALTIES[place])
+        return errors[place]
 
     while True:
         near = [place for place in (best - 1, best, best + 1) if 0 <= place < len(PENALTIES)]
-        lowest = min(near, key=known)
+        lowest = min(near, key=error_at)
         if lowest == best:
-            return {PENALTIES[place]: value for place, value in found.items()}
+            return {PENALTIES[place]: value for place, value in errors.items()}
         best = lowest
 
 

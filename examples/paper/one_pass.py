@@ -163,8 +163,8 @@ class Learner:
             for features, codes in last:
                 scores = features[:, : len(model[0])] @ model[0] + model[1]
                 # |s - e_y|^2 = |s|^2 - 2 s_y + 1
-                own = scores[np.arange(len(codes)), codes]
-                total += float((scores**2).sum() - 2.0 * own.sum())
+                chosen = scores[np.arange(len(codes)), codes]
+                total += float((scores**2).sum() - 2.0 * chosen.sum())
             return total
 
         errors = downhill(error)

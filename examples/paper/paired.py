@@ -48,9 +48,9 @@ class Difference:
     @classmethod
     def joined(cls, parts):
         """Return the differences of several groups, each with a mean of its own."""
-        found = cls({}, {})
-        found.groups = [part.values for part in parts if part.values.size]
-        return found
+        joined = cls({}, {})
+        joined.groups = [part.values for part in parts if part.values.size]
+        return joined
 
     @property
     def values(self):
@@ -101,13 +101,13 @@ def significant(differences, level=0.05):
     set of keys
     """
     p_values = {key: one.p_value for key, one in differences.items() if one.is_tested}
-    found = set()
+    keys = set()
     for left, key in zip(range(len(p_values), 0, -1), sorted(p_values, key=p_values.get),
                          strict=True):  # fmt: skip
         if p_values[key] * left > level:
             break
-        found.add(key)
-    return found
+        keys.add(key)
+    return keys
 
 
 def n_tests(differences):

@@ -78,8 +78,8 @@ class Results:
 
         A method that was run at one size only has an empty cell elsewhere.
         """
-        found = self.cells.get((method, size), self.cells.get((method, ANY)))
-        return None if found is None else np.array(found)
+        accuracies = self.cells.get((method, size), self.cells.get((method, ANY)))
+        return None if accuracies is None else np.array(accuracies)
 
     def among_the_best(self, method, size, outside=("Exact",)):
         """Tell whether a paired t-test (5 %, over seeds) finds no difference to the best mean.

@@ -22,10 +22,10 @@ from streamchi2 import chi2_distance
 SETS = ("bow", "three bow", "hog", "three hog")
 
 
-def factor_and_rest(found, exact):
+def factor_and_rest(approximate, exact):
     """Return the factor between mean distances, and what is left of the error without it."""
-    factor = found.mean() / exact.mean()
-    return factor, np.sqrt(np.mean((found / factor - exact) ** 2)) / exact.mean()
+    factor = approximate.mean() / exact.mean()
+    return factor, np.sqrt(np.mean((approximate / factor - exact) ** 2)) / exact.mean()
 
 
 def main():

@@ -30,8 +30,8 @@ class Joint(Experiment):
 
     def cell(self, *words):
         """Return the cell, its data named without the descriptor."""
-        found = super().cell(*words)
-        return found._replace(data=found.data.split()[0].strip(","))
+        cell = super().cell(*words)
+        return cell._replace(data=cell.data.split()[0].strip(","))
 
     def summed(self, make):
         """Return the sum of the Gram matrices of the descriptors."""

@@ -38,10 +38,10 @@ def random_features(first, series_name, n_features, panel, seed, share=1.0):
 
     def features(rows):
         inputs = series.transform(rows).astype(np.float32)
-        found = np.empty((len(rows), n_features), dtype=np.float32)
+        features = np.empty((len(rows), n_features), dtype=np.float32)
         for place, basis in enumerate(bases):
-            basis.features(inputs, found[:, panel * place : panel * (place + 1)])
-        return found
+            basis.features(inputs, features[:, panel * place : panel * (place + 1)])
+        return features
 
     return features
 
@@ -59,8 +59,8 @@ def nystroem_features(first, landmarks):
         inputs = series.transform(rows).astype(np.float32)
         distances = lengths + np.einsum("ij,ij->i", inputs, inputs)[:, None] / 2
         distances -= inputs @ anchors.T
-        found = np.exp(-np.float32(beta) * np.maximum(distances, 0.0))
-        return np.ascontiguousarray(strsm(1.0, factor, found.T, lower=True).T)
+        features = np.exp(-np.float32(beta) * np.maximum(distances, 0.0))
+        return np.ascontiguousarray(strsm(1.0, factor, features.T, lower=True).T)
 
     return features
 

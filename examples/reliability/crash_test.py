@@ -31,14 +31,14 @@ def states():
     draws = np.random.default_rng(0)
     plain = ExpChi2Classifier(N_FEATURES, random_state=0)
     one_by_one = RiverClassifier(N_FEATURES, seed=0)
-    found = []
+    files = []
     for _ in range(N_STAGES):
         rows, labels = draws.dirichlet(np.ones(16), ROWS_EACH), draws.integers(0, 3, ROWS_EACH)
-        found.append(dumped(plain.partial_fit(rows, labels)))
+        files.append(dumped(plain.partial_fit(rows, labels)))
         for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
             one_by_one.learn_one(dict(enumerate(row)), label)
-        found.append(dumped(one_by_one))
-    return found
+        files.append(dumped(one_by_one))
+    return files
 
 
 def careless_save(model, path):
@@ -55,7 +55,7 @@ def forked_saver(models, path, how):
     return child
 
 
-def n_lost(models, known, path, how, n_kills):
+def n_lost(models, files, path, how, n_kills):
     """Kill as many children, and return how often the file was no state that was saved."""
     how(models[0], path)
     lost = 0
@@ -65,7 +65,7 @@ def n_lost(models, known, path, how, n_kills):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         try:
-            lost += dumped(load(path)) not in known
+            lost += dumped(load(path)) not in files
         except FormatError:
             lost += 1
         print(f"\r{how.__name__:14} {number + 1:5} kills, {lost} files lost", end="", flush=True)
@@ -78,16 +78,16 @@ def main():
     parser.add_argument("--kills", type=int, default=200)
     n_kills = parser.parse_args().kills
     random.seed(0)
-    known = states()
-    models = [loaded(data) for data in known]
+    files = states()
+    models = [loaded(data) for data in files]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        lost = n_lost(models, set(known), path, save, n_kills)
+        lost = n_lost(models, set(files), path, save, n_kills)
         left = len(list(Path(folder).glob(".model.*.part")))
         save(models[0], path)
         still = len(list(Path(folder).glob(".model.*.part")))
         print(f"{left} temporary files left by the last children, {still} after one more save")
-        n_lost(models, set(known), path, careless_save, max(n_kills // 10, 1))
+        n_lost(models, set(files), path, careless_save, max(n_kills // 10, 1))
     return lost
 
 

@@ -58,18 +58,18 @@ def seeds():
     """Return small files of several kinds."""
     draws = np.random.default_rng(0)
     rows, labels = draws.dirichlet(np.ones(4), 66), draws.integers(0, 3, 66)
-    words = np.array(["ham", "spam", "eggs"])[labels]
+    names = np.array(["ham", "spam", "eggs"])[labels]
     two = {"left": slice(0, 2), "right": [3, 2]}
     things = [
         LogHistogram().update(rows[:2]),
         LogHistogram(half_life=3).update(rows[:9]),
         ExpChi2Sampler(4, random_state=0).fit(rows),
         ExpChi2Sampler(4, random_state=0, half_life=9).fit(rows[:2]),
-        ExpChi2Classifier(4, random_state=0).fit(rows[:9], words[:9]),
+        ExpChi2Classifier(4, random_state=0).fit(rows[:9], names[:9]),
         ExpChi2Classifier(4, random_state=0).fit(rows, labels).observe(rows[:2]),
         ExpChi2Regressor(4, random_state=0, n_pca=2).fit(rows, rows[:, :2]),
         ExpChi2Classifier(12, random_state=0).fit(rows, labels),
-        ExpChi2Classifier(None, basis="additive", random_state=0).fit(rows, words),
+        ExpChi2Classifier(None, basis="additive", random_state=0).fit(rows, names),
         ExpChi2Classifier(4, basis="landmarks", landmarks=rows[:5], random_state=0).fit(
             rows, labels
         ),
@@ -77,9 +77,9 @@ def seeds():
         ExpChi2PCA(4, descriptors=two, n_pca=2, random_state=0, half_life=9).fit(rows),
         StreamingRidge().fit(rows[:3], rows[:3, 0]),
         StreamingPCA(2, half_life=9).fit(np.tile(rows, (16, 1))),
-        StreamingRidgeClassifier().fit(np.tile(rows, (16, 1)), np.tile(words, 16)),
+        StreamingRidgeClassifier().fit(np.tile(rows, (16, 1)), np.tile(names, 16)),
         named(online.ExpChi2Sampler(4, n_buckets=8, seed=0), rows[:6]),
-        named(online.ExpChi2Classifier(4, seed=0), rows[:9], words.tolist()),
+        named(online.ExpChi2Classifier(4, seed=0), rows[:9], names.tolist()),
         named(online.ExpChi2Classifier(6, basis="landmarks", seed=0), rows[:6], labels.tolist()),
         named(online.ExpChi2Classifier(70, seed=0), rows, labels.tolist()),
         named(online.ExpChi2Regressor(4, half_life=9.0, seed=0), rows, rows[:, 0].tolist()),
