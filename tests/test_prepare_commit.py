@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
-from saved_examples import ESTIMATORS, ROWS, answers, estimator_after, learn, merged
+from saved_examples import ESTIMATORS, ROWS, answers, estimator_after, learn
 from sklearn.base import clone
 
 from streamchi2 import ExpChi2Sampler, save
@@ -142,8 +142,8 @@ def assert_torn(model, name, tmp_path):
     for call in (
         lambda: learn(model, targets, STOP, STOP + 1),
         lambda: answers(model),
-        lambda: merged(model, shard),
-        lambda: merged(shard, model),
+        lambda: model.merge(shard),
+        lambda: shard.merge(model),
         lambda: save(model, tmp_path / "model"),
     ):
         with pytest.raises(StateMismatchError, match=r"broke off.*last file or checkpoint.*fit"):
