@@ -126,20 +126,20 @@ def _under_one_map(model: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     planned_on_first_rows(model, parts)
     if not model._stream.is_planned:
         return model._stream  # so few rows that all have been learnt
-    adapt, shard = model.adapt, model.new_shard().set_params(adapt=False)
+    shard = model.new_shard()
     empty = shard._stream
     spec, learns = empty.spec, empty.settings.learns
+    # One partition must not adapt the map to itself.
     tracker = Tracker.of(spec.without_adapting(), empty.learnt.feature_map)
-    seen = empty
-    if adapt or not learns:
+    if model.adapt or not learns:
         shard._stream = under(empty, tracker, learns=False)
         seen = tree(shard, parts, fan_in)
         tracker = seen.settled().tracker
-    if adapt:
+    if model.adapt:
         tracker = tracker.reestimated()
     if learns:
         shard._stream = under(empty, Tracker.of(tracker.spec, tracker.feature_map), learns=True)
         seen = tree(shard, parts, fan_in)
-        # Its histogram and sample are those of all rows, whichever pass has seen them.
-        tracker = seen.settled().tracker if not adapt else tracker
+        # Both passes have seen the histogram of all rows; only the first knows of transports.
+        tracker = tracker if model.adapt else seen.settled().tracker
     return under(seen, replace(tracker, spec=spec), learns=learns)

@@ -62,20 +62,19 @@ def _merged(parts: Sequence[Stream | None]) -> Stream | None:
 
 
 def _lighter(stream: Stream) -> Stream:
-    """Return a stream without the statistics from which shards would choose a penalty."""
+    """Return a stream without what shards would choose a penalty from."""
     if stream.learnt is not None:
-        stream.learnt.basis = None
+        stream.learnt.forget_choice()
     return stream
 
 
 def under(stream: Stream, tracker: Tracker, *, learns: bool) -> Stream:
-    """Return a stream in the same state, without pending rows, under another map and spec."""
-    settled = stream.settled()
-    settings = replace(stream.settings, spec=tracker.spec, learns=learns)
+    """Return a stream in the same state under another tracker, its pending rows learnt."""
+    settled, settings = stream.settled(), replace(stream.settings, learns=learns)
     kept = {} if learns else {"statistics": None, "sample": None}
-    changes = {"learnt": replace(settled, settings=settings, tracker=tracker, **kept)}
-    state = stream._saved_state() | changes | {"settings": settings, "pending": None}
-    return Stream._from_saved(state)
+    learnt = replace(settled, settings=settings, tracker=tracker, **kept)
+    changes = {"settings": settings, "learnt": learnt, "pending": None}
+    return Stream._from_saved(stream._saved_state() | changes)
 
 
 def planned_on_first_rows(model: Any, parts: Sequence[Delayed]) -> None:
