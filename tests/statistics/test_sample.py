@@ -1,0 +1,209 @@
+"""Samples of distinct rows against brute force over the whole stream."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from streamchi2.errors import StateMismatchError
+from streamchi2.statistics.sample import Sample, distinct, keys_of
+
+CELLS = np.arange(1.0, 31.0)[:, None] * [1.0, 0.0, -1.0]
+
+
+@st.composite
+def streams(draw, max_rows=40):
+    """Rows with many copies, weights, codes of labels, and where they are cut."""
+    n_rows = draw(st.integers(1, max_rows))
+    cells = draw(st.lists(st.integers(0, 29), min_size=n_rows, max_size=n_rows))
+    rng = np.random.default_rng(draw(st.integers(0, 9)))
+    inner = draw(st.sets(st.integers(1, max_rows)))
+    cuts = [0, *sorted(cut for cut in inner if cut < n_rows), n_rows]
+    return np.array(cells), rng.uniform(0.1, 3.0, n_rows), rng.integers(0, 3, n_rows), cuts
+
+
+def sampled(sample, cells, weights, codes, cuts):
+    for start, stop in itertools.pairwise(cuts):
+        part = slice(start, stop)
+        sample = sample.absorbed(CELLS[cells[part]], weights[part], codes[part], 3)
+    return sample
+
+
+def bits(sample):
+    return {
+        name: (value.tobytes(), value.shape) if isinstance(value, np.ndarray) else value
+        for name, value in vars(sample).items()
+    }
+
+
+def one_by_one(size, half_life, cells, weights, codes):
+    """Return weights and targets of the sampled cells, learnt row by row in the plainest way."""
+    keys = keys_of(CELLS, seed=5)
+    uniform = (keys / 2.0**64).astype(float)
+    rate = 0.0 if half_life is None else math.log(2.0) / half_life
+    kept = {}  # of a cell: score, weight, weight of each class
+    for position, (cell, weight, code) in enumerate(zip(cells, weights, codes, strict=True)):
+        fade = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
+        kept = {other: (score, fade * total) for other, (score, total) in kept.items()}
+        score = math.log(-math.log1p(-uniform[cell])) - rate * position
+        total = kept.get(cell, (None, np.zeros(3)))[1] + weight * np.eye(3)[code]
+        kept[cell] = score, total
+        kept = dict(sorted(kept.items(), key=lambda item: item[1][0])[:size])
+    return {cell: total for cell, (_, total) in kept.items()}
+
+
+@pytest.mark.parametrize("half_life", [None, 0.05, 3.0, 100.0])
+@given(streams(), st.sampled_from([1, 4, 12, 64]))
+def test_a_sample_is_what_brute_force_keeps_row_by_row(half_life, stream, size):
+    cells, weights, codes, _ = stream
+    sample = sampled(Sample(size, 5, half_life), *stream)
+    expected = one_by_one(size, half_life, cells, weights, codes)
+    # Rows that have faded for good are no rows, wherever there is room for them.
+    expected = {cell: total for cell, total in expected.items() if total.sum() > 1e-200}
+    got = dict(zip((sample.rows[:, 0] - 1).astype(int).tolist(), sample.weights, strict=True))
+    got = {cell: weight for cell, weight in got.items() if weight > 1e-200}
+    assert got == pytest.approx({cell: total.sum() for cell, total in expected.items()})
+    for cell, target in zip((sample.rows[:, 0] - 1).astype(int), sample.targets, strict=True):
+        if cell in expected:
+            assert_allclose(target, expected[cell] / expected[cell].sum(), atol=1e-12)
+    assert sample.n_rows == len(cells)
+
+
+@pytest.mark.parametrize("half_life", [None, 0.05, 3.0, 100.0])
+@given(streams(), st.sampled_from([1, 4, 12, 64]))
+def test_any_cutting_gives_the_same_bits(half_life, stream, size):
+    cells, weights, codes, _ = stream
+    empty = Sample(size, 5, half_life)
+    whole = sampled(empty, cells, weights, codes, [0, len(cells)])
+    assert bits(sampled(empty, *stream)) == bits(whole)
+    assert bits(sampled(empty, cells, weights, codes, range(len(cells) + 1))) == bits(whole)
+
+
+def test_without_half_life_all_copies_in_a_long_stream_are_counted():
+    rng = np.random.default_rng(0)
+    content = rng.integers(0, 3000, 20000)
+    rows, weights = np.stack([content, content % 7 + 1.0], axis=1), rng.uniform(size=20000)
+    numbers = rng.normal(size=(20000, 2))
+    sample = Sample(256, 1)
+    for start in range(0, 20000, 1000):
+        part = slice(start, start + 1000)
+        sample = sample.absorbed(rows[part], weights[part], numbers[part], 2)
+    best = np.argsort(keys_of(rows, 1)[np.unique(content, return_index=True)[1]])[:256]
+    assert set(sample.rows[:, 0]) == set(np.unique(content)[best])
+    for row, weight, target in zip(sample.rows, sample.weights, sample.targets, strict=True):
+        copies = content == row[0]
+        assert weight == pytest.approx(weights[copies].sum())
+        expected = weights[copies] @ numbers[copies] / weights[copies].sum()
+        assert_allclose(target, expected, atol=1e-12)
+
+
+@given(streams(), streams(), st.sampled_from([2, 64]))
+def test_merging_in_either_order_is_one_pass(left, right, size):
+    sides = [sampled(Sample(size, 5), *side) for side in (left, right)]
+    there, back = sides[0].merged(sides[1]), sides[1].merged(sides[0])
+    assert bits(there) == bits(back)
+    one_pass = sampled(sides[0], *right)
+    assert_array_equal(there.keys, one_pass.keys)
+    assert_allclose(there.weights, one_pass.weights)
+    assert_allclose(there.targets, one_pass.targets)
+    assert bits(Sample(size, 5).merged(sides[0])) == bits(sides[0])
+    assert bits(sides[0].merged(Sample(size, 5))) == bits(sides[0])
+
+
+def test_streams_with_a_half_life_are_merged_as_if_both_ended_now():
+    cells = np.array([3, 4, 5])
+    left = sampled(Sample(2, 5, 4.0), cells, np.ones(3), np.zeros(3, int), [0, 3])
+    right = sampled(Sample(2, 5, 4.0), cells[:1], np.ones(1), np.zeros(1, int), [0, 1])
+    merged = left.merged(right)
+    assert merged.n_rows == 4
+    for sample in (left, right):
+        for key, weight, newest in zip(sample.keys, sample.weights, sample.newest, strict=True):
+            at = np.flatnonzero(merged.keys == key)
+            if at.size:
+                assert merged.weights[at[0]] >= weight * (1 - 1e-12)
+                assert merged.newest[at[0]] >= newest + 4 - sample.n_rows
+
+
+def test_columns_of_targets_are_moved_when_streams_are_merged():
+    one = Sample(4, 0).absorbed(np.array([[1.0]]), np.ones(1), np.array([0]), 1)
+    other = Sample(4, 0).absorbed(np.array([[1.0], [2.0]]), np.ones(2), np.array([0, 1]), 2)
+    merged = one.merged(other, np.array([2, 0]), 3)
+    order = np.argsort(merged.rows[:, 0])
+    assert_array_equal(merged.targets[order], [[0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
+
+
+def test_samples_under_other_settings_refuse_to_merge():
+    with pytest.raises(StateMismatchError, match=r"got \(3, 0, None\) and \(3, 1, None\)"):
+        Sample(3, 0).merged(Sample(3, 1))
+
+
+@given(st.data(), st.sampled_from([np.float32, np.float64]))
+def test_keys_depend_on_content_alone(data, dtype):
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows = rng.integers(-2, 3, (8, 5)).astype(dtype) / 4
+    signs = np.where(rng.random(rows.shape) < 0.5, -0.0, 0.0).astype(dtype)
+    keys = keys_of(rows, 3)
+    stored = sparse.csr_array(np.where(rows == 0, 1, rows))
+    stored.data = np.where(rows == 0, signs, rows).ravel()  # zeros of both signs are stored
+    for same in (np.where(rows == 0, signs, rows), sparse.csr_array(rows), stored, rows.tolist()):
+        assert_array_equal(keys_of(np.array(same) if isinstance(same, list) else same, 3), keys)
+    wide = sparse.csr_array(rows)
+    moved = np.array([2**62 - 1, 7, 0, 2**40, 12])
+    named = sparse.csr_array((wide.data, moved[wide.indices], wide.indptr), shape=(8, 2**62))
+    named_keys = keys_of(named, 3)
+    equal = (rows[:, None] == rows[None]).all(axis=2)
+    assert_array_equal(keys[:, None] == keys[None], equal)
+    assert_array_equal(named_keys[:, None] == named_keys[None], equal)
+    assert not np.isin(keys, keys_of(rows, 4)[rows.any(axis=1)]).any()
+
+
+def test_rows_that_differ_little_have_keys_of_their_own():
+    # Values whose bits end in zeros, as those of counts do.
+    grid = np.array(list(itertools.product([0.0, 0.5, 1.0, 1.5, 2.0, 4.0], repeat=6)))
+    assert np.unique(keys_of(grid, 0)).size == len(grid)
+    tiny = 1.0 + np.arange(4096)[:, None] * np.finfo(np.float32).eps
+    assert np.unique(keys_of(tiny, 0)).size == 4096
+
+
+@pytest.mark.parametrize("first", ["dense", "sparse"])
+def test_dense_and_sparse_rows_may_alternate(first):
+    rows = np.random.default_rng(0).random((60, 4)) * (np.arange(60)[:, None] % 3 > 0)
+    blocks = [rows[:30], sparse.csr_array(rows[30:])]
+    blocks = blocks if first == "dense" else [sparse.csr_array(rows[:30]), rows[30:]]
+    mixed = Sample(16, 0)
+    for block in blocks:
+        mixed = mixed.absorbed(block, np.ones(30))
+    plain = Sample(16, 0).absorbed(rows, np.ones(60))
+    assert_array_equal(mixed.rows.toarray(), plain.rows)
+    assert_array_equal(mixed.weights, plain.weights)
+
+
+@given(streams())
+@example((np.array([3]), np.ones(1), np.array([0]), [0, 1]))
+def test_distinct_rows_carry_the_weight_and_mean_target_of_their_copies(stream):
+    cells, weights, codes, _ = stream
+    keys = keys_of(CELLS[cells], 0)
+    index, total, mean = distinct(keys, weights, np.eye(3)[codes])
+    assert (np.diff(keys[index].astype(object)) > 0).all()
+    for place, weight, target in zip(index, total, mean, strict=True):
+        copies = keys == keys[place]
+        assert place == np.flatnonzero(copies)[0]
+        assert weight == pytest.approx(weights[copies].sum())
+        expected = weights[copies] @ np.eye(3)[codes[copies]] / weights[copies].sum()
+        assert_allclose(target, expected, atol=1e-14)
+
+
+def test_huge_weights_and_targets_stay_finite():
+    rows, weights = np.array([[1.0], [1.0], [1e300]]), np.array([1e140, 1e140, 1e-150])
+    sample = Sample(4, 0, 1.0)
+    for _ in range(100):
+        sample = sample.absorbed(rows, weights, np.full((3, 1), 1e140), 1)
+    assert np.isfinite(sample.weights).all()
+    assert_allclose(sample.targets, 1e140)
