@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from importlib import import_module
-from importlib import import_module
 from typing import Any
 
 from streamchi2.errors import FormatError
