@@ -1,13 +1,14 @@
 """Dask: one map, statistics of partitions, one model."""
 
+from dataclasses import replace
 from itertools import pairwise
+from unittest.mock import patch
 
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from dask.delayed import delayed
 from hypothesis import given, settings
@@ -27,6 +28,7 @@ from streamchi2 import (
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.base import MapEstimator
 from streamchi2.files import dumped, loaded
+from streamchi2.stream import choose
 
 RANDOM = np.random.default_rng(0)
 N, WIDTH = 1500, 6
@@ -106,6 +108,10 @@ def test_without_adaptation_it_equals_the_fit_of_one_machine(name):
         assert together.input_histogram_ == alone.input_histogram_
 
 
+def _centred(features):
+    return features - features.mean(axis=0)
+
+
 @settings(max_examples=6)
 @given(st.lists(st.integers(0, N), max_size=6), st.sets(st.integers(0, 6)))
 def test_moments_are_those_of_all_rows_under_the_final_map(ends, unlabelled):
@@ -113,74 +119,41 @@ def test_moments_are_those_of_all_rows_under_the_final_map(ends, unlabelled):
     model = ExpChi2Classifier(64, n_terms=2, beta=1.0, n_pca=10, random_state=0)
     model = streamchi2.dask.fit(model, parts, fan_in=2)
     features = feature_map_of(model).transform(ROWS).astype(np.float64)
-    cuts = [0, *sorted(ends), N]
-    owner = np.repeat(np.arange(len(parts)), np.diff(cuts))
-    known = ~np.isin(owner, list(unlabelled))
-    moments = model._reading.statistics.folded()
+    statistics = model._stream.read().statistics
+    moments, centred = statistics.features(), _centred(features)
     # Entries are means of n products of numbers below 1 in size, each rounded to float32.
-    found, expected = moments.feature_moments(), features
-    np.testing.assert_allclose(found.mean, expected.mean(axis=0), atol=1e-6)
-    np.testing.assert_allclose(found.scatter() / N, _scatter(expected) / N, atol=1e-6)
-    assert (moments.labelled is not None) == known.any()
-    if known.any():
-        found, expected = moments.labelled.features, features[known]
-        assert found.weight == known.sum()
-        np.testing.assert_allclose(found.scatter() / N, _scatter(expected) / N, atol=1e-6)
+    np.testing.assert_allclose(moments.mean, features.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(moments.scatter() / N, centred.T @ centred / N, atol=1e-6)
+    n_rows = np.diff([0, *sorted(ends), N])
+    assert statistics.n_labelled == N - sum(
+        n_rows[number] for number in unlabelled & {*range(len(n_rows))}
+    )
 
 
-def test_no_partition_adapts_the_map_to_itself():
+def test_no_partition_adapts_the_map_to_itself_and_k_is_that_of_all_rows():
     rows = ROWS * np.where(np.arange(N) < 256, 10.0, 1.0)[:, None]
     parts = [delayed((rows[part], LABELS[part])) for part in (slice(0, 256), slice(256, N))]
     model = ExpChi2Classifier(64, n_terms=2, beta=1.0, random_state=0)
-    model = streamchi2.dask.fit(model, parts)
-    alone = AdaptiveFeatureMap(model._stream.feature_map.params, feature_map_of(model))
-    alone.absorb(rows[:256])
-    alone.reestimate()
-    assert alone.feature_map != feature_map_of(model)  # it would have, left to itself
-    features = feature_map_of(model).transform(rows).astype(np.float64)
-    moments = model._reading.statistics.folded().feature_moments()
-    np.testing.assert_allclose(moments.scatter() / N, _scatter(features) / N, atol=1e-6)
-
-
-def _scatter(features):
-    centred = features - features.mean(axis=0)
-    return centred.T @ centred
-
-
-def test_k_is_estimated_once_from_the_histogram_of_all_rows():
-    model = ExpChi2Classifier(64, n_terms=2, beta=1.0, random_state=0)
-    together = streamchi2.dask.fit(clone(model), delayed_batches(100, 900))
+    together = streamchi2.dask.fit(clone(model), parts)
     assert [transport.position for transport in together.transports_] == [N]
-    map_of_all = clone(model).fit(ROWS[:64], LABELS[:64])._stream.feature_map
-    map_of_all.absorb(ROWS[64:])
-    map_of_all.reestimate()
-    assert feature_map_of(together) == map_of_all.feature_map
-    # One machine estimates k on its way. Both moved from the same first coordinates by the
-    # residuals they report, which are relative to coordinates of length 1; with beta = 1
-    # features move as far as coordinates do.
-    alone = clone(model).fit(ROWS, LABELS)
-    moved = feature_map_of(together).transform(ROWS) - feature_map_of(alone).transform(ROWS)
-    distance = np.sqrt(np.mean(np.sum(moved**2, axis=1)))
-    assert 0.0 < distance < alone.transport_residual_ + together.transport_residual_
-    assert together.adapt
-    assert together.partial_fit(ROWS[:600], LABELS[:600]).n_samples_seen_ == N + 600
+    tracker = clone(model).fit(rows[:64], LABELS[:64])._stream.learnt.tracker
+    frozen = replace(tracker, spec=tracker.spec.without_adapting())
+    of_all = frozen.absorbed(rows[64:], np.ones(N - 64), N).reestimated()
+    assert feature_map_of(together) == of_all.feature_map
+    of_one = frozen.absorbed(rows[64:256], np.ones(192), 256).reestimated()
+    assert feature_map_of(together) != of_one.feature_map
+    assert together.input_histogram_ == clone(model).fit(rows, LABELS).input_histogram_
+    assert together.partial_fit(rows[:600], LABELS[:600]).n_samples_seen_ == N + 600
 
 
-def test_every_descriptor_has_its_k_from_all_rows():
-    model = ExpChi2Classifier(
-        300,
-        descriptors={"some": [0, 1, 2, 3], "others": [5, 4, 3]},
-        n_terms=2,
-        beta=1.0,
-        random_state=0,
-    )
-    model = streamchi2.dask.fit(model, delayed_batches(100, 900))
-    positions = [transport.position for transport in model.transports_["some"]]
-    assert positions == [N]
-    features = feature_map_of(model).transform(ROWS).astype(np.float64)
-    moments = model._reading.statistics.folded().feature_moments()
-    np.testing.assert_allclose(moments.scatter() / N, _scatter(features) / N, atol=1e-6)
-    assert model.partial_fit(ROWS[:600], LABELS[:600]).n_samples_seen_ == N + 600
+def test_shards_choose_no_penalty_and_the_one_that_is_chosen_is_that_of_all_rows():
+    chosen = []
+    parts = delayed_batches(400, 800)
+    model = ExpChi2Classifier(16, adapt=False, random_state=0)
+    with patch("streamchi2.stream.choose", side_effect=lambda *a: chosen.append(1) or choose(*a)):
+        together = streamchi2.dask.fit(model, parts)
+        assert not chosen
+        assert together.alpha_ == clone(model).fit(ROWS, LABELS).new_shard().merge(together).alpha_
 
 
 def test_it_goes_on_streaming_and_can_be_saved():
@@ -195,13 +168,13 @@ def test_it_goes_on_streaming_and_can_be_saved():
 
 @pytest.mark.parametrize("ends", [(), (1480,), (10, 20)], ids=str)
 @pytest.mark.parametrize("n_rows", [N, 30])
-def test_rows_that_wait_in_a_last_partition_are_counted_once_by_the_map(ends, n_rows):
+def test_every_row_is_counted_once_by_the_map(ends, n_rows):
     cuts = [0, *(end for end in ends if end < n_rows), n_rows]
     parts = [delayed((ROWS[start:stop], LABELS[start:stop])) for start, stop in pairwise(cuts)]
     model = streamchi2.dask.fit(ExpChi2Classifier(16, random_state=0), parts)
-    twin = loaded(dumped(model))  # refused where map and rows disagree
-    twin.partial_fit(ROWS, LABELS)
-    assert twin._reading.inputs.n_rows == twin.n_samples_seen_ == n_rows + N
+    model.partial_fit(ROWS, LABELS)
+    assert model.input_histogram_.total == (n_rows + N) * WIDTH
+    assert model.n_samples_seen_ == n_rows + N
 
 
 @pytest.mark.parametrize("kind", [StreamingPCA, StreamingRidge, StreamingRidgeClassifier])
@@ -267,15 +240,4 @@ def test_weights_count_and_rows_of_weight_zero_do_not():
     together = streamchi2.dask.fit(clone(model), parts)
     alone = clone(model).fit(ROWS, LABELS, sample_weight=weights)
     assert feature_map_of(together) == feature_map_of(alone)
-    np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
-
-
-def test_a_regressor_may_begin_with_partitions_without_targets():
-    model = ExpChi2Regressor(16, n_pca=8, alpha=1.0, adapt=False, random_state=0)
-    parts = delayed_batches(100, 400, targets=NUMBERS, unlabelled=(0,))
-    together = streamchi2.dask.fit(clone(model), parts)
-    columns = {str(column): ROWS[:, column] for column in range(WIDTH)}
-    table = pa.table(columns | {"y": pa.array(NUMBERS, mask=np.arange(N) < 100)})
-    alone = clone(model).fit_stream(table, target="y")
-    alone._stream.names = None  # so that rows without names are no reason for a warning
     np.testing.assert_allclose(answers(together), answers(alone), RTOL, ATOL)
