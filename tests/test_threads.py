@@ -1,5 +1,6 @@
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -12,6 +13,8 @@ from streamchi2 import threads as row_blocks
 from streamchi2.threads import (
     BLOCK_ROWS,
     OneBlasThread,
+    checkpoint,
+    deferred_interrupts,
     for_each_block,
     n_workers,
     one_blas_thread,
@@ -167,3 +170,55 @@ def test_n_jobs_is_read_as_scikit_learn_reads_it(monkeypatch):
 def test_a_senseless_n_jobs_is_refused(n_jobs, error):
     with pytest.raises(error, match="n_jobs must be"):
         n_workers(n_jobs)
+
+
+def test_a_signal_that_comes_last_is_delivered_at_the_end():
+    done = []
+
+    def work():
+        with deferred_interrupts(), deferred_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            done.append("inner")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["inner"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    checkpoint()  # nothing waits any more
+
+
+def test_a_handler_of_the_user_gets_the_signal_and_may_let_it_pass():
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with deferred_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            assert heard == []
+            checkpoint()
+            assert heard == [signal.SIGINT]
+        assert heard == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_signals_that_are_ignored_or_left_to_the_system_are_not_touched(handler):
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with deferred_interrupts():
+            assert signal.getsignal(signal.SIGINT) == handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_have_nothing_to_defer():
+    seen = []
+
+    def work():
+        with deferred_interrupts():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler]

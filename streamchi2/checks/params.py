@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-_LARGEST = float(np.finfo(np.float64).max)  # of the numbers of Python some integers are larger
-
 
 def as_positive_int(value: Any, *, name: str, minimum: int = 1) -> int:
     """Return ``value`` as an int of at least ``minimum``.
@@ -35,9 +33,10 @@ def as_positive_float(value: Any, *, name: str) -> float:
     """
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    if not 0.0 < value <= _LARGEST:
+    number = _as_float(value)
+    if not 0.0 < number < np.inf:
         raise ValueError(f"{name} must be positive and finite, got {shown(value)}")
-    return float(value)
+    return number
 
 
 def as_half_life(value: Any) -> float:
@@ -90,8 +89,9 @@ def as_number_or_choice(
     if isinstance(value, str) and value in choices:
         return str(value)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number and (0.0 < value <= _LARGEST or (zero and value == 0.0)):
-        return float(value)
+    number = _as_float(value) if is_number else np.nan
+    if 0.0 < number < np.inf or (zero and number == 0.0):
+        return number
     allowed = " or ".join(repr(choice) for choice in choices)
     error = ValueError if is_number or isinstance(value, str) else TypeError
     rule = f"a {'non-negative' if zero else 'positive'} finite number"
@@ -111,6 +111,13 @@ def as_choice(value: Any, choices: tuple[str, ...], *, name: str) -> str:
         allowed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
     return value
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond every float64, of any sign
+        return np.nan
 
 
 def shown(value: Any) -> str:

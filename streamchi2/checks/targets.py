@@ -155,6 +155,8 @@ def as_number(value: Any, where: str = "") -> float:
     # numpy calls a timedelta64 an integer
     if not is_number or isinstance(value, np.timedelta64 | np.complexfloating):
         raise TypeError(f"y must be a number, got {value!r}{where}")
+    if not isinstance(value, int):
+        value = float(value)
     if not -_HUGE < value < _HUGE:
         raise ValueError(f"y must be finite and below {_HUGE} in size, got {shown(value)}{where}")
     return float(value)
