@@ -100,19 +100,19 @@ def _numbers(part):
 
 def feature_map_of(model):
     """Return the map from rows to features that a model uses now."""
-    return model._reading.feature_map
+    return model._stream.read().feature_map
 
 
 def read(model, rows=ROWS[:40]):
     """Everything a user can read of a model, as arrays."""
-    found = [flat(model.k_), flat(model.transports_), flat(model.predicted_kernel_error_)]
+    values = [flat(model.k_), flat(model.transports_), flat(model.predicted_kernel_error_)]
     if isinstance(model, ExpChi2PCA):
-        return [*found, model.components_, model.explained_variance_, model.transform(rows)]
-    found += [model.coef_, np.atleast_1d(model.intercept_), np.array([model.alpha_])]
+        return [*values, model.components_, model.explained_variance_, model.transform(rows)]
+    values += [model.coef_, np.atleast_1d(model.intercept_), np.array([model.alpha_])]
     if isinstance(model, ExpChi2Regressor):
-        return [*found, model.predict(rows)]
+        return [*values, model.predict(rows)]
     answers = [model.decision_function(rows), model.predict_proba(rows), model.predict(rows)]
-    return [*found, model.classes_, *answers]
+    return [*values, model.classes_, *answers]
 
 
 def scores(model):

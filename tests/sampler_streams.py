@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-from numpy.testing import assert_array_equal
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.files import dumped
@@ -27,21 +26,18 @@ def fed(rows, cuts=(), weights=None, **params):
 
 
 def feature_map_of(sampler):
-    return sampler._reading.feature_map
+    return sampler._stream.read().feature_map
 
 
 def sampled(sampler):
     """Return the rows that are kept to measure the kernel error."""
-    return sampler._reading.inputs.parts[0].sample
+    return sampler._stream.read().tracker.parts[0].sample
 
 
 def assert_same_state(left, right):
     assert feature_map_of(left) == feature_map_of(right)
     assert left.transports_ == right.transports_
     assert left.input_histogram_ == right.input_histogram_
-    samples = [sampled(side) for side in (left, right)]
-    assert_array_equal(samples[0].scores, samples[1].scores)
-    assert_array_equal(samples[0].rows.toarray(), samples[1].rows.toarray())
     assert dumped(left) == dumped(right)  # all of the above, pending rows and provenance
 
 

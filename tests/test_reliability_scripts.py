@@ -1,11 +1,29 @@
 """Short runs of the scripts that are meant to run for minutes."""
 
 import os
+import sys
 
 import pytest
 
 from examples.benchmarks import soak
-from examples.reliability import call_sequences, crash_test, fuzz_load
+from examples.reliability import call_sequences, crash_test, faults, fuzz_load
+
+
+@pytest.mark.parametrize("what", faults.FAULTS)
+@pytest.mark.parametrize("name", faults.CASES)
+def test_a_fault_at_any_line_leaves_whole_blocks_or_says_that_it_has_not(name, what):
+    counts = faults.trials(name, faults.FAULTS[what], every=97, first=len(name) + len(what))
+    expected = {"whole"} if what == "Ctrl-C" else {"whole", "torn"}
+    assert {state for _, state in counts} <= expected, counts
+    raised = sum(n for (outcome, _), n in counts.items() if outcome != "completed")
+    assert raised == counts.total() > 5  # every fault was seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and limits of address space")
+def test_a_real_lack_of_memory_leaves_no_half_block():
+    outcome, state = faults.limited(kibibytes=500)
+    assert outcome == "MemoryError"
+    assert state in ("whole", "torn")
 
 
 def test_thousands_of_mutated_files_are_refused_or_whole():
@@ -24,9 +42,9 @@ def test_random_sequences_of_calls_are_those_of_one_pass():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_kills_lose_no_file(tmp_path):
-    known = crash_test.states()[:3]
-    models = [crash_test.loaded(data) for data in known]
-    assert crash_test.n_lost(models, set(known), tmp_path / "model", crash_test.save, 10) == 0
+    states = crash_test.states()[:3]
+    models = [crash_test.loaded(data) for data in states]
+    assert crash_test.n_lost(models, set(states), tmp_path / "model", crash_test.save, 10) == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")

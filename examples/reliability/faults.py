@@ -4,9 +4,10 @@
 
 A call that learns is run again and again from the same state. At each run one fault comes, at
 another of the lines that it runs through in this library: MemoryError at every line, or Ctrl-C,
-which waits for the end of a block. Afterwards the estimator must be
-that of whole blocks: the bytes of one that has learnt as many rows undisturbed. Then real limits
-of address space, in processes of their own (Linux).
+which waits for the end of a block. Afterwards the estimator must be *whole*, that is, have the
+statistics of one that has learnt as many rows undisturbed, and go on; or it must be *torn* and
+refuse to go on with an error that says so. A silent half block is what must never be. Then real
+limits of address space, in processes of their own (Linux).
 """
 
 import argparse
@@ -19,7 +20,7 @@ import numpy as np
 
 import streamchi2.river
 from streamchi2 import ExpChi2Classifier, ExpChi2Regressor
-from streamchi2.errors import FormatError
+from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped, loaded
 
 DRAWS = np.random.default_rng(0)
@@ -53,8 +54,8 @@ def observe(model, start, end):
         model.observe_one(dict(enumerate(row)))
 
 
-# Rows 0 to 250 have been learnt, 250 to 254 observed; block ends at row 256, and the rows from 254
-# to the end given here come in a call that fails.
+# Rows 0 to 250 have been learnt, 250 to 254 observed; the rows from 254 to the end given here come
+# in a call that fails, or one by one.
 SETTINGS = {"basis": "orthogonal", "alpha": 1.0}
 CASES = {
     "classifier": (lambda: ExpChi2Classifier(24, n_pca=8, random_state=0, **SETTINGS), 290),
@@ -98,22 +99,40 @@ def started(make):
     return dumped(model)
 
 
-def ending(model, end):
-    """Return the bytes with which an estimator ends after the rows that it has not learnt."""
-    dumped(model)  # what is torn cannot be saved
+def statistics_of(model):
+    """Return the statistics of all rows, pending ones included, as bytes."""
+    return dumped(model._stream.settled().statistics)
+
+
+def state_after(model, end, calm):
+    """Tell what a fault has left: "whole", "torn" where it says so, or "half a block"."""
     n_rows = model.n_samples_seen_
-    assert BEGIN <= n_rows <= end
+    try:
+        dumped(model)
+    except StateMismatchError as error:
+        return "torn" if "broke off" in str(error) else "half a block"
+    if not BEGIN <= n_rows <= end or statistics_of(model) != calm[n_rows]:
+        return "half a block"
     learn(model, n_rows, END)
-    return dumped(model)
+    return "whole" if statistics_of(model) == calm[END] else "half a block"
+
+
+def undisturbed(start, end):
+    """Return the statistics after every row of a run without faults."""
+    calm, model = {}, loaded(start)
+    for row in range(BEGIN, END + 1):
+        if row <= end or row == END:
+            calm[row] = statistics_of(model)
+        if row < END:
+            learn(model, row, row + 1)
+    return calm
 
 
 def trials(name, fault, every=1, first=0):
     """Let one fault come at every so many lines; return what came of it, counted."""
     make, end = CASES[name]
     start, counts = started(make), collections.Counter()
-    calm = loaded(start)
-    learn(calm, BEGIN, END)
-    expected, number, fired = dumped(calm), first, True
+    calm, number, fired = undisturbed(start, end), first, True
     sys_trace = sys.gettrace()
     while fired:
         model, tracer = loaded(start), FaultAtLine(number, fault)
@@ -130,13 +149,10 @@ def trials(name, fault, every=1, first=0):
             signal.signal(signal.SIGINT, signal.default_int_handler)
         fired = tracer.fired
         if fired:
-            try:
-                state = "whole" if ending(model, end) == expected else "torn"
-            except FormatError:  # it cannot be saved
-                state = "torn"
+            state = state_after(model, end, calm)
             counts[outcome, state] += 1
-            if state == "torn":
-                print(f"{name}: torn by a fault at line {number}")
+            if state == "half a block":
+                print(f"{name}: half a block after a fault at line {number}")
         number += every
     return counts
 
@@ -152,11 +168,12 @@ LIMITED = """
 import resource, sys
 import numpy as np
 from streamchi2 import ExpChi2Classifier
-from streamchi2.errors import FormatError
+from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped, loaded
 rows = np.random.default_rng(0).dirichlet(np.ones(8), 4000)
 labels = np.arange(4000) % 3
 def new(): return ExpChi2Classifier(1200, basis="orthogonal", alpha=1.0, random_state=0)
+def bits(model): return dumped(model._stream.settled().statistics)
 model = new().partial_fit(rows[:2048], labels[:2048])
 data = dumped(model)
 now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -170,8 +187,11 @@ resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
 n, calm = model.n_samples_seen_, loaded(data)
 if n > 2048:
     calm.partial_fit(rows[2048:n], labels[2048:n])
-whole = dumped(model) == dumped(calm)
-print("MemoryError" if failed else "completed", "whole" if whole else "torn")
+try:
+    state = "whole" if bits(model) == bits(calm) else "half a block"
+except StateMismatchError:
+    state = "torn"
+print("MemoryError" if failed else "completed", state, sep="\\n")
 """
 
 
@@ -180,7 +200,7 @@ def limited(kibibytes):
     run = subprocess.run(
         [sys.executable, "-c", LIMITED, str(kibibytes)], capture_output=True, text=True, check=False
     )
-    lines = run.stdout.split()
+    lines = run.stdout.splitlines()
     return tuple(lines) if run.returncode == 0 else (f"ended with {run.returncode}", "")
 
 
@@ -189,17 +209,17 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="lines between two faults")
     parser.add_argument("--limits", type=int, default=40, help="real limits of memory to try")
     arguments = parser.parse_args()
-    torn = 0
+    counts = collections.Counter()
     for name in CASES:
         for what, fault in FAULTS.items():
-            counts = trials(name, fault, arguments.every)
-            torn += sum(n for (_, state), n in counts.items() if state == "torn")
-            print(f"{name:18} {what:14}", dict(counts), flush=True)
-    counts = collections.Counter(
+            of_case = trials(name, fault, arguments.every)
+            print(f"{name:18} {what:14}", dict(of_case), flush=True)
+            counts += of_case
+    limits = collections.Counter(
         limited(int(room)) for room in np.geomspace(500, 60000, arguments.limits)
     )
-    print("real limits", dict(counts))
-    return torn + sum(n for (_, state), n in counts.items() if state == "torn")
+    print("real limits", dict(limits))
+    return sum(n for (_, state), n in (counts + limits).items() if state not in ("whole", "torn"))
 
 
 if __name__ == "__main__":
