@@ -71,7 +71,6 @@ def bad_labels(n_rows: int) -> dict[str, Any]:
         "objects": [object()] * n_rows,
         "tuples": [(1, 2)] * n_rows,
         "complex": np.full(n_rows, 1j),
-        "bytes": [b"a"] * n_rows,
         "dates": np.full(n_rows, "2020-01-01", dtype="datetime64[D]"),
         "two columns": np.full((n_rows, 2), 3),
         "a number": 1,
