@@ -1,5 +1,6 @@
 """docs/front_ends.md against the classes: all names are there, and no gap goes unexplained."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -55,6 +56,19 @@ def test_river_lacks_nothing_that_it_has_a_place_for():
     # What both have goes by the same name where it is not a method.
     ours = quoted([row[1] for row in ROWS]) & {"alpha", "basis", "class_weight", "descriptors"}
     assert ours <= quoted([row[2] for row in ROWS])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_parameters_are_given_by_name_and_in_the_order_of_the_guide(name):
+    guide = re.findall(r"\*\*`(\w+)`\*\*", (PAGE.parent / "guide/parameters.md").read_text("utf-8"))
+    for module in (streamchi2, river):
+        params = list(inspect.signature(getattr(module, name)).parameters.values())
+        assert [param.name for param in params if param.kind is not param.KEYWORD_ONLY] == [
+            "n_components"
+        ]
+        names = [param.name.replace("seed", "random_state") for param in params]
+        names = [each for each in names if each != "prefix"]  # of the names of river's features
+        assert names == sorted(names, key=guide.index)
 
 
 def test_a_page_with_a_gap_is_seen():

@@ -41,7 +41,7 @@ def over_the_grid(basis, size, parts, usual):
     for factor in GRID:
         model = ExpChi2Classifier(size, basis=basis, beta=factor * usual, random_state=0)
         accuracies.append(model.fit(train, labels).score(test, test_labels))
-        features = model._reading.feature_map.transform(train[:FIRST_ROWS])
+        features = model._stream.read().feature_map.transform(train[:FIRST_ROWS])
         scores.append(cross_validation_score(features, labels[:FIRST_ROWS]))
     return np.array(accuracies), np.array(scores)
 

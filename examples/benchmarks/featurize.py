@@ -120,7 +120,7 @@ def compare(rows: np.ndarray, repeats: int) -> None:
 def profile(rows: np.ndarray, repeats: int) -> None:
     """Print the parts of one block, against what cannot be avoided: cosines, sines and DCTs."""
     sampler = ExpChi2Sampler(N_COMPONENTS, random_state=0).fit(rows)
-    (of_all_columns,) = sampler._reading.feature_map.blocks
+    (of_all_columns,) = sampler._stream.read().feature_map.blocks
     block = rows[:BLOCK_ROWS].astype(np.float32)
     basis, scratch = of_all_columns.basis, of_all_columns.inputs(block)
     features = np.empty((len(block), N_COMPONENTS), dtype=np.float32)
