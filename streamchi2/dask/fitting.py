@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from dask.delayed import Delayed
@@ -11,7 +10,13 @@ from sklearn.base import clone
 
 from streamchi2.checks import as_positive_int
 from streamchi2.dask.partitions import partitions_of
-from streamchi2.dask.shards import planned_on_first_rows, tree, under
+from streamchi2.dask.shards import (
+    planned_on_first_rows,
+    reestimated,
+    tree,
+    under,
+    with_adapt,
+)
 from streamchi2.estimators.base import MapEstimator, StreamEstimator
 from streamchi2.features import Tracker
 
@@ -127,19 +132,19 @@ def _under_one_map(model: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     if not model._stream.is_planned:
         return model._stream  # so few rows that all have been learnt
     shard = model.new_shard()
-    empty = shard._stream
-    spec, learns = empty.spec, empty.settings.learns
+    empty, learns = shard._stream, shard._stream.settings.learns
     # One partition must not adapt the map to itself.
-    tracker = Tracker.of(spec.without_adapting(), empty.learnt.feature_map)
+    tracker = with_adapt(empty.learnt.tracker, False)
     if model.adapt or not learns:
         shard._stream = under(empty, tracker, learns=False)
         seen = tree(shard, parts, fan_in)
-        tracker = seen.settled().tracker
+        tracker = with_adapt(seen.settled().tracker, model.adapt)
     if model.adapt:
-        tracker = tracker.reestimated()
+        tracker = reestimated(tracker, seen.n_rows)
     if learns:
-        shard._stream = under(empty, Tracker.of(tracker.spec, tracker.feature_map), learns=True)
+        start = with_adapt(Tracker.of(tracker.spec, tracker.feature_map), False)
+        shard._stream = under(empty, start, learns=True)
         seen = tree(shard, parts, fan_in)
         # Both passes have seen the histogram of all rows; only the first knows of transports.
         tracker = tracker if model.adapt else seen.settled().tracker
-    return under(seen, replace(tracker, spec=spec), learns=learns)
+    return under(seen, tracker, learns=learns)

@@ -77,6 +77,20 @@ def under(stream: Stream, tracker: Tracker, *, learns: bool) -> Stream:
     return Stream._from_saved(stream._saved_state() | changes)
 
 
+def with_adapt(tracker: Tracker, adapt: bool) -> Tracker:
+    """Return a tracker that estimates nodes again where due, or never does."""
+    spec = replace(
+        tracker.spec, blocks=tuple(replace(block, adapt=adapt) for block in tracker.spec.blocks)
+    )
+    pairs = zip(tracker.parts, spec.blocks, strict=True)
+    return replace(tracker, spec=spec, parts=tuple(replace(part, spec=one) for part, one in pairs))
+
+
+def reestimated(tracker: Tracker, n_rows: int) -> Tracker:
+    """Return a tracker whose nodes have been estimated again from all that it has seen."""
+    return replace(tracker, parts=tuple(part.reestimated(n_rows)[0] for part in tracker.parts))
+
+
 def planned_on_first_rows(model: Any, parts: Sequence[Delayed]) -> None:
     """Let a new estimator learn the first rows, as many as its map is planned on."""
     provenance = Provenance()
