@@ -27,9 +27,23 @@ be held in one place only. Arrays come back writable, in the order in memory tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
-__all__ = ["Label", "Params", "SavedByHooks", "class_named", "name_of", "register", "saved"]
+import numpy as np
+from scipy import sparse
+
+__all__ = [
+    "Label",
+    "Params",
+    "SavedByHooks",
+    "Value",
+    "class_named",
+    "name_of",
+    "register",
+    "same",
+    "saved",
+]
 
 # A class label or the name of a column: 1, True and 1.0 come back as what they are.
 Label: TypeAlias = Annotated[int | float | str | bool | bytes | None, "any"]
@@ -105,3 +119,43 @@ def class_named(name: str) -> type[Any] | None:
 def name_of(cls: type[Any]) -> str | None:
     """Return the name of a class in files; None for others, subclasses of registered ones too."""
     return _NAMES.get(cls)
+
+
+class Value:
+    """Base of frozen dataclasses: equal where their fields are, whose pickles hold no caches.
+
+    With ``dataclass(eq=False)`` fields may be arrays; there is no hash then.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._fields()
+
+    def _fields(self) -> dict[str, Any]:
+        cls: Any = type(self)
+        return {field.name: getattr(self, field.name) for field in fields(cls) if field.init}
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Value) or type(other) is not type(self):
+            return NotImplemented
+        theirs = other._fields()
+        return all(same(value, theirs[name]) for name, value in self._fields().items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Tell whether two values are equal: in every entry and the dtype, if they are arrays.
+
+    >>> same(np.array([1.0, 2.0]), np.array([1.0, 2.0])), same((1, 2), (1, 3))
+    (True, False)
+    """
+    if type(left) is not type(right):
+        return bool(left == right)
+    if isinstance(left, sparse.csr_array):
+        parts = [(side.indptr, side.indices, side.data) for side in (left, right)]
+        return left.shape == right.shape and all(map(np.array_equal, *parts))
+    if isinstance(left, np.ndarray):
+        return left.dtype == right.dtype and np.array_equal(left, right)
+    return bool(left == right)

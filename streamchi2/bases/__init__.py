@@ -1,18 +1,18 @@
 """Bases: from the coordinates of a row to its features, by name."""
 
 from streamchi2.bases.additive import AdditiveBasis
-from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan, BoundBasis, check_dof
+from streamchi2.bases.base import OPEN_ENDED, Basis, BasisPlan, BoundBasis, check_dof
 from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
 from streamchi2.bases.hash_buckets import HashBuckets, column_of_name
 from streamchi2.bases.landmark_rows import LandmarkRows
 from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.bases.random import RandomBasis
+from streamchi2.bases.random import PhaseBasis, RandomBasis
 from streamchi2.bases.subspace import SubspaceBasis
 
 __all__ = [
     "BASES",
-    "FIRST_ROWS",
+    "OPEN_ENDED",
     "AdditiveBasis",
     "Basis",
     "BasisPlan",
@@ -23,6 +23,7 @@ __all__ = [
     "LandmarkBasis",
     "LandmarkRows",
     "OrthogonalBasis",
+    "PhaseBasis",
     "RandomBasis",
     "SubspaceBasis",
     "check_dof",

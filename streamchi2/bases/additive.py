@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from streamchi2.bases.base import Basis, BasisPlan
 from streamchi2.checks import Floats, Rows, as_positive_float, as_positive_int
 from streamchi2.kernels import chi2_distance
-from streamchi2.state import Float, Int, Kind, SavedValue, require
+from streamchi2.saving import saved
 
 
+@saved("basis.additive")
 @dataclass(frozen=True)
-class AdditiveBasis(SavedValue, Basis):
+class AdditiveBasis(Basis):
     r"""Series coordinates as features.
 
     .. math:: z(x)^\top z(y) \approx \sum_i \frac{2 x_i y_i}{x_i + y_i}
@@ -50,13 +51,7 @@ class AdditiveBasis(SavedValue, Basis):
     array([[0.5, 0.1, 0.2, 0. ]])
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "n_inputs": Int(1),
-        "n_components": Int(1),
-        "beta": Float(0.0),
-    }
     sizes_itself: ClassVar[bool] = True
-    is_rowwise: ClassVar[bool] = True
     dof: ClassVar[float] = 2.0  # type: ignore[misc]  # the kernel has none
 
     n_inputs: int
@@ -65,7 +60,7 @@ class AdditiveBasis(SavedValue, Basis):
 
     def __post_init__(self) -> None:
         as_positive_int(self.n_inputs, name="n_inputs")
-        as_positive_int(self.n_components, name="n_components")
+        as_positive_int(self.n_components, name="n_components", minimum=self.n_inputs)
         as_positive_float(self.beta, name="beta")
 
     @classmethod
@@ -87,7 +82,7 @@ class AdditiveBasis(SavedValue, Basis):
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out`` with the coordinates."""
-        out[:, : self.n_inputs] = inputs[:, : self.n_inputs]
+        out[:, : self.n_inputs] = inputs
         out[:, self.n_inputs :] = 0.0
 
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
@@ -95,7 +90,3 @@ class AdditiveBasis(SavedValue, Basis):
         lengths = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
         kernel: NDArray[np.float64] = (lengths[:, None] + lengths) / 2.0 - chi2_distance(rows)
         return kernel
-
-    def validate(self) -> None:
-        """Require a feature for each input."""
-        require(self.n_inputs <= self.n_components, "there must be a feature for each input")

@@ -6,9 +6,10 @@ A new basis is one file with a class that has these members, and one line in the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,13 @@ from scipy.fft import next_fast_len
 from streamchi2.bases.landmark_rows import LandmarkRows
 from streamchi2.checks import Floats, Rows, as_positive_float
 from streamchi2.kernels import exp_chi2_kernel
-from streamchi2.state import Saved
+from streamchi2.saving import Value
+from streamchi2.statistics.schedule import FIRST_ROWS
 
-FIRST_ROWS = 64  # an estimate of beta and k from fewer is too rough
 _MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into hash buckets
 _FEWEST_BUCKETS = 4096
+_FEWEST_FOR_NAMES = 1024  # where every row is folded by itself, and time goes by their number
+OPEN_ENDED = 1 << 40  # wider than any matrix: columns stand for names, which keep arriving
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +74,10 @@ class BoundBasis(Protocol):
         """Rows of a block that pays; depends on nothing but the kind of basis."""
 
     def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out``, shape (n, D), from ``inputs``, shape (n, scratch_width)."""
+        """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
 
 
-class Basis(Saved):
+class Basis(Value, ABC):
     """Coordinates of a row to its features: a frozen value, equal wherever its fields are.
 
     Law: equal bases give equal features, in every process.
@@ -84,13 +87,9 @@ class Basis(Saved):
     moves_with_series: ClassVar[bool] = True
     # Whether n_components may be None.
     sizes_itself: ClassVar[bool] = False
+    # Whether the features are made of rows, so that there are no more of them than rows.
+    made_of_rows: ClassVar[bool] = False
     block_rows: ClassVar[int] = 128  # hides the interpreter, stays in the cache
-    # Whether one row alone gives the bits that it gives among others.
-    is_rowwise: ClassVar[bool] = False
-
-    # Rows from which a map is planned, at most, that serves until all first rows are there; None
-    # where the features are made of the rows, so that all of them are wanted.
-    provisional_rows: ClassVar[int | None] = 4 * FIRST_ROWS
 
     n_inputs: int
     n_components: int
@@ -98,7 +97,7 @@ class Basis(Saved):
     dof: float
 
     @classmethod
-    def first_rows(cls, n_components: int | None, landmarks: Any) -> int:
+    def first_rows(cls, n_components: int | None, landmarks: LandmarkRows | None) -> int:
         """Return how many rows are kept before a basis is planned."""
         return FIRST_ROWS
 
@@ -113,48 +112,25 @@ class Basis(Saved):
         if n_coordinates <= _MAX_UNFOLDED:
             return None
         # Four buckets a phase keep what folding adds to the error below a tenth of it.
-        return int(next_fast_len(max(_FEWEST_BUCKETS, 2 * (n_components or 1)), real=True))
+        fewest = _FEWEST_BUCKETS if n_coordinates < OPEN_ENDED else _FEWEST_FOR_NAMES
+        return int(next_fast_len(max(fewest, 2 * (n_components or 1)), real=True))
 
     @classmethod
+    @abstractmethod
     def plan(cls, plan: BasisPlan) -> Basis:
         """Return the basis for a stream that begins with the rows of a plan."""
-        raise NotImplementedError
-
-    @classmethod
-    def planned_classes(cls) -> tuple[type[Basis], ...]:
-        """Return the classes that :meth:`plan` may return."""
-        return (cls,)
-
-    @property
-    def scratch_width(self) -> int:
-        """Width of the array that :meth:`features` takes; inputs first, then zeros."""
-        return self.n_inputs
 
     def bind(self, inputs_of: Callable[[Rows], Floats]) -> BoundBasis | Self:
         """Return the basis in the coordinates that ``inputs_of`` gives: this one needs no rows."""
         return self
 
+    @abstractmethod
     def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out``, shape (n, D), from ``inputs``, which may be overwritten."""
-        raise NotImplementedError
-
-    def of_inputs(self, used: NDArray[np.intp], dtype: np.dtype[Any]) -> BoundBasis | None:
-        """Return the basis for single rows that are zero but in some inputs, which it reads alone.
-
-        Further zeros among the inputs must not change a bit. None where all inputs must be read.
-        """
-        return None
+        """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
 
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
         """Return the kernel that inner products of features approximate, over pairs of rows."""
         return exp_chi2_kernel(rows, beta=self.beta, dof=self.dof)
-
-    def check_planned(self, n_components: int | None, seed: int, landmarks: Any) -> None:
-        """Refuse parameters under which this basis cannot have been planned."""
-        if n_components is not None and self.n_components != n_components:
-            raise ValueError(f"the basis must have {n_components} features")
-        if getattr(self, "seed", seed) != seed:
-            raise ValueError("the basis must have the seed of the parameters")
 
 
 def check_dof(dof: float) -> float:

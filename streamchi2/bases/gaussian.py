@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.bases.random import RandomBasis, fill_pairs
+from streamchi2.bases.random import RandomBasis
 from streamchi2.checks import Floats
+from streamchi2.saving import saved
 
 
+@saved("basis.gaussian")
 @dataclass(frozen=True)
 class GaussianBasis(RandomBasis):
     """Independent Gaussian frequencies, stored as a matrix; cosine and sine of each phase.
@@ -31,33 +33,17 @@ class GaussianBasis(RandomBasis):
     0.61, exactly 0.61
     """
 
-    @property
-    def _drawn(self) -> NDArray[np.float64]:
+    has_matrix = True  # type: ignore[assignment]  # there is no other way
+
+    def _frequencies(self) -> NDArray[np.float64]:
         draws = self.generator(0).standard_normal((self.n_inputs, self.n_phases))
         draws *= np.sqrt(self.beta)
         if self.radii is not None:
             draws *= self.radii
         return draws
 
-    # Only the dtype in use is kept: the matrix may be large.
-    @cached_property
-    def _double_frequencies(self) -> Floats:
-        return self._drawn
 
-    @cached_property
-    def _single_frequencies(self) -> Floats:
-        return self._drawn.astype(np.float32)
-
-    def _phases(self, inputs: Floats) -> Floats:
-        single = inputs.itemsize == 4
-        phases: Floats = inputs @ (self._single_frequencies if single else self._double_frequencies)
-        return phases
-
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out`` with the cosines, then the sines."""
-        fill_pairs(self._phases(inputs), out, 0, self.n_phases)
-
-
+@saved("basis.cosine")
 @dataclass(frozen=True)
 class CosineBasis(GaussianBasis):
     r"""The paper's form, :math:`\sqrt{2/D}\cos(p + b)` with a random shift b for each feature.
@@ -84,9 +70,8 @@ class CosineBasis(GaussianBasis):
         shifts: NDArray[np.float64] = self.generator(2).uniform(0, 2 * np.pi, self.n_phases)
         return shifts
 
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out`` with the shifted cosines."""
-        phases = self._phases(inputs)
+    def fill(self, phases: Floats, out: Floats) -> None:
+        """Fill ``out`` with the shifted cosines; ``phases`` is overwritten."""
         phases += self._shifts.astype(phases.dtype)
         np.cos(phases, out=out)
         out *= out.dtype.type(np.sqrt(2.0 / self.n_components))

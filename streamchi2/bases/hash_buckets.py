@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,12 @@ from scipy import sparse
 
 from streamchi2.checks import Floats, as_positive_int
 from streamchi2.hashing import mixed_bits
-from streamchi2.state import Int, Kind, SavedValue
+from streamchi2.saving import Value, saved
 
 
+@saved("hash_buckets")
 @dataclass(frozen=True)
-class HashBuckets(SavedValue):
+class HashBuckets(Value):
     r"""Signed hashing of (column, term) pairs into ``n_buckets`` inputs.
 
     .. math:: \mathrm{E}\,\langle Sc, Sc'\rangle = \langle c, c'\rangle, \qquad
@@ -47,8 +47,6 @@ class HashBuckets(SavedValue):
     >>> folded.shape, float(np.abs(folded).sum().round(6))
     ((1, 8), 3.3)
     """
-
-    STATE: ClassVar[dict[str, Kind]] = {"n_buckets": Int(1), "seed": Int()}
 
     n_buckets: int
     seed: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,21 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.special import gammaincc
 
-from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan, check_dof
+from streamchi2.bases.base import Basis, BasisPlan, check_dof
+from streamchi2.bases.landmark_rows import LandmarkRows
 from streamchi2.checks import Floats, Rows, as_positive_float
 from streamchi2.hashing import gumbel_noise
-from streamchi2.state import Array, Float, Int, Kind, SavedValue, SharedRows, require, same_rows
+from streamchi2.saving import saved
+from streamchi2.statistics.schedule import FIRST_ROWS
 from streamchi2.threads import one_blas_thread
 
 _FLOOR = 1e-6  # of the mean squared length; below, a direction is rounding or a repeated landmark
 _PANEL = 128  # features at a time: of a triangle in such panels hardly more than half is multiplied
 
 
-@dataclass(frozen=True, eq=False)
-class LandmarkBasis(SavedValue, Basis):
+@saved("basis.landmarks")
+@dataclass(frozen=True, eq=False, repr=False)
+class LandmarkBasis(Basis):
     r"""Features whose inner products are the kernel projected onto m stored rows.
 
     .. math:: z(x) = W^\top k(x, \ell), \qquad W W^\top = K_{\ell\ell}^{-1}
@@ -44,8 +47,8 @@ class LandmarkBasis(SavedValue, Basis):
 
     Parameters
     ----------
-    landmarks : csr_array, shape (m, d)
-        The stored rows.
+    landmarks : LandmarkRows
+        The stored rows, m of them.
     whitening : ndarray, shape (m, n_components)
         W; columns beyond the rank are zero.
     n_inputs : int
@@ -58,17 +61,10 @@ class LandmarkBasis(SavedValue, Basis):
     Williams and Seeger (2001), "Using the Nyström method to speed up kernel machines".
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "landmarks": SharedRows(),
-        "whitening": Array(2),
-        "n_inputs": Int(1),
-        "beta": Float(0.0),
-        "dof": Float(0.0),
-    }
     moves_with_series: ClassVar[bool] = False  # distances between rows stay what they are
-    provisional_rows: ClassVar[int | None] = None
+    made_of_rows: ClassVar[bool] = True
 
-    landmarks: sparse.csr_array
+    landmarks: LandmarkRows
     whitening: NDArray[np.float64]
     n_inputs: int
     beta: float
@@ -79,7 +75,7 @@ class LandmarkBasis(SavedValue, Basis):
         check_dof(self.dof)
 
     @classmethod
-    def first_rows(cls, n_components: int | None, landmarks: Any) -> int:
+    def first_rows(cls, n_components: int | None, landmarks: LandmarkRows | None) -> int:
         """Return 2D, from which landmarks are drawn, unless they are given."""
         if landmarks is not None or n_components is None:
             return FIRST_ROWS
@@ -88,15 +84,14 @@ class LandmarkBasis(SavedValue, Basis):
     @classmethod
     def plan(cls, plan: BasisPlan) -> LandmarkBasis:
         """Return whitened landmarks: those that were given, or drawn from the first rows."""
-        given = plan.landmarks
-        landmarks = (
-            drawn_landmarks(plan.rows, plan.weights, plan.n_features, plan.seed + 2)
-            if given is None
-            else given.rows
-        )
+        landmarks = plan.landmarks
+        if landmarks is None:
+            landmarks = LandmarkRows(
+                drawn_landmarks(plan.rows, plan.weights, plan.n_features, plan.seed + 2)
+            )
         return landmark_basis(
             landmarks,
-            plan.coordinates(landmarks),
+            plan.coordinates(landmarks.rows),
             n_components=plan.n_features,
             beta=plan.beta,
             dof=plan.dof,
@@ -107,17 +102,9 @@ class LandmarkBasis(SavedValue, Basis):
         """Number of features D."""
         return int(self.whitening.shape[1])
 
-    def validate(self) -> None:
-        """Require a whitening of as many rows as there are landmarks."""
-        n_rows, n_features = self.whitening.shape
-        require(n_rows == self.landmarks.shape[0], "whitening must have a row a landmark")
-        require(n_features > 0, "whitening must give features")
-
-    def check_planned(self, n_components: int | None, seed: int, landmarks: Any) -> None:
-        """Refuse parameters under which this basis cannot have been planned."""
-        super().check_planned(n_components, seed, landmarks)
-        same = landmarks is None or same_rows(self.landmarks, landmarks.rows)
-        require(same, "landmarks must be those of the parameters")
+    def features(self, inputs: Floats, out: Floats) -> None:
+        """Refuse: without a map the landmarks have no coordinates."""
+        raise TypeError("a LandmarkBasis has features once it is bound to coordinates")
 
     def bind(self, inputs_of: Callable[[Rows], Floats]) -> AnchoredLandmarks:
         """Return the basis with its landmarks in the coordinates that ``inputs_of`` gives."""
@@ -125,7 +112,7 @@ class LandmarkBasis(SavedValue, Basis):
         used = self.whitening != 0.0
         needed_by = np.where(used.any(axis=1), used.argmax(axis=1), self.n_components)
         order = np.argsort(needed_by, kind="stable")[: np.count_nonzero(used.any(axis=1))]
-        anchors = inputs_of(self.landmarks)[order]
+        anchors = inputs_of(self.landmarks.rows)[order]
         centre = anchors.mean(axis=0)
         anchors -= centre
         whitening = self.whitening[order].astype(anchors.dtype)
@@ -143,21 +130,9 @@ class LandmarkBasis(SavedValue, Basis):
             self.dof,
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LandmarkBasis):
-            return NotImplemented
-        params = [(side.n_inputs, side.beta, side.dof) for side in (self, other)]
-        return (
-            params[0] == params[1]
-            and np.array_equal(self.whitening, other.whitening)
-            and same_rows(self.landmarks, other.landmarks)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays have none
-
     def __repr__(self) -> str:
         return (
-            f"LandmarkBasis({self.landmarks.shape[0]} landmarks, "
+            f"LandmarkBasis({self.landmarks.n_rows} landmarks, "
             f"n_components={self.n_components}, beta={self.beta:.6g}, dof={self.dof:g})"
         )
 
@@ -189,7 +164,7 @@ class AnchoredLandmarks:
 
 
 def landmark_basis(
-    landmarks: sparse.csr_array,
+    landmarks: LandmarkRows,
     inputs: NDArray[np.float64],
     *,
     n_components: int,
@@ -200,7 +175,8 @@ def landmark_basis(
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0]])
     >>> inputs = np.sqrt(rows)  # any coordinates will do
-    >>> basis = landmark_basis(sparse.csr_array(rows), inputs, n_components=2, beta=1.0)
+    >>> landmarks = LandmarkRows.read(rows)
+    >>> basis = landmark_basis(landmarks, inputs, n_components=2, beta=1.0)
     >>> features = np.empty((2, 2))
     >>> basis.bind(lambda rows: np.sqrt(rows.toarray())).features(inputs, features)
     >>> print((features @ features.T).round(3))  # exact on the landmarks themselves
@@ -210,7 +186,7 @@ def landmark_basis(
     centred = inputs - inputs.mean(axis=0)
     lengths = np.einsum("ij,ij->i", centred, centred)
     kernel = kernel_of(centred @ centred.T, lengths[:, None], lengths, beta, dof)
-    n_landmarks = landmarks.shape[0]
+    n_landmarks = landmarks.n_rows
     whitened = _by_eigenvalues if n_landmarks > n_components else _by_pivots
     whitening = np.zeros((n_landmarks, n_components))
     with one_blas_thread:

@@ -7,20 +7,20 @@ cosine transform applies them, nothing is stored and a row costs O(D log D).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from scipy.fft import dct, next_fast_len
 
-from streamchi2.bases.random import RandomBasis, fill_pairs
+from streamchi2.bases.random import RandomBasis
 from streamchi2.checks import Floats
+from streamchi2.saving import saved
 
 _LEAST_WIDTH = 256
 
 
+@saved("basis.orthogonal")
 @dataclass(frozen=True)
 class OrthogonalBasis(RandomBasis):
     r"""Blocks of orthogonal frequencies of equal length, two rounds of flips and transforms.
@@ -47,14 +47,10 @@ class OrthogonalBasis(RandomBasis):
     >>> basis.block_width, basis.n_blocks
     (360, 3)
     >>> features = np.empty((2, 2000))
-    >>> inputs = np.zeros((2, basis.scratch_width))
-    >>> inputs[1, 0] = 1.0
-    >>> basis.features(inputs, features)
+    >>> basis.features(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), features)
     >>> print(f"{features[0] @ features[1]:.2f}, exactly {np.exp(-0.5):.2f}")
     0.60, exactly 0.61
     """
-
-    is_rowwise: ClassVar[bool] = True  # cosine transforms round each row by itself
 
     @property
     def n_blocks(self) -> int:
@@ -68,11 +64,6 @@ class OrthogonalBasis(RandomBasis):
         n_blocks = max(1, self.n_phases // narrowest)
         return int(next_fast_len(max(narrowest, -(-self.n_phases // n_blocks)), real=True))
 
-    @property
-    def scratch_width(self) -> int:
-        """Width of the array that :meth:`features` takes: the block width."""
-        return self.block_width
-
     @cached_property
     def _double_flips(self) -> tuple[Floats, Floats]:
         """First signs, and second signs times the length of the frequencies."""
@@ -85,32 +76,19 @@ class OrthogonalBasis(RandomBasis):
         first, second = self._double_flips
         return first.astype(np.float32), second.astype(np.float32)
 
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out`` with the cosines, then the sines; ``inputs`` is overwritten."""
-        for start, phases in self._phase_blocks(inputs):
-            fill_pairs(phases, out, start, self.n_phases)
-
-    def phases(self, inputs: Floats) -> Floats:
-        """Return the phases, shape (n, M); ``inputs`` is overwritten."""
-        phases: Floats = np.empty((inputs.shape[0], self.n_phases), dtype=inputs.dtype)
-        for start, block in self._phase_blocks(inputs):
-            phases[:, start : start + block.shape[1]] = block
-        return phases
-
-    def _phase_blocks(self, inputs: Floats) -> Iterator[tuple[int, Floats]]:
-        """Yield the phases of each second round and where they begin; each is good until the next.
-
-        ``inputs`` is overwritten.
-        """
+    def _transformed(self, inputs: Floats) -> Floats:
+        """Return the phases, shape (n, M), by flips and cosine transforms."""
         first, second = self._single_flips if inputs.itemsize == 4 else self._double_flips
-        inputs *= first
-        spread = dct(inputs, axis=1, norm="ortho", overwrite_x=True)
+        (n_rows, n_inputs), width = inputs.shape, self.block_width
+        padded = np.zeros((n_rows, width), dtype=inputs.dtype)
+        np.multiply(inputs, first[:n_inputs], out=padded[:, :n_inputs])
+        spread = dct(padded, axis=1, norm="ortho", overwrite_x=True)
         flipped = np.empty_like(spread)
-        for block, signs in enumerate(second):
+        phases: Floats = np.empty((n_rows, self.n_phases), dtype=inputs.dtype)
+        for start, signs in zip(range(0, self.n_phases, width), second, strict=True):
+            part = phases[:, start : start + width]
             np.multiply(spread, signs, out=flipped)
-            phases = dct(flipped, axis=1, norm="ortho", overwrite_x=True)
-            start = block * self.block_width
-            phases = phases[:, : self.n_phases - start]
-            if self.radii is not None:
-                phases *= self.radii[start : start + self.block_width].astype(phases.dtype)
-            yield start, phases
+            part[...] = dct(flipped, axis=1, norm="ortho", overwrite_x=True)[:, : part.shape[1]]
+        if self.radii is not None:
+            phases *= self.radii.astype(phases.dtype)
+        return phases

@@ -1,21 +1,116 @@
-"""What all random bases share: how many phases, which seed, how the radii are spread."""
+"""What all random bases share: phases, linear in the coordinates, and their cosines and sines."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.base import Basis, BasisPlan, check_dof
 from streamchi2.checks import Floats, as_positive_float, as_positive_int
-from streamchi2.state import Float, Int, Kind, SavedValue
+
+_MOST_ENTRIES = 1 << 20  # of the matrix of frequencies, up to which it is kept: 4 MiB of float32
+_MOST_INPUTS = 2048  # each is a unit row to transform: a tenth of a second
+_UNIT_ROWS = 256  # transformed together
+
+
+class PhaseBasis(Basis):
+    r"""Cosine and sine of phases :math:`p = \Omega^\top c`.
+
+    .. math:: z = \sqrt{2/D}\,(\cos p_1, \dots, \cos p_M, \sin p_1, \dots, \sin p_M)
+
+    Bases differ in how they apply :math:`\Omega`; where the matrix is small it is found by giving
+    the basis unit rows, and one product takes the place of whatever else the basis does. It is no
+    state: it is made again when it is first needed.
+
+    Law: inputs that are zero in all rows change no bit, nor do they cost anything if most are.
+    """
+
+    seed: int
+
+    @property
+    def features_per_phase(self) -> int:
+        """Two, a cosine and a sine, unless a basis says otherwise."""
+        return 2
+
+    @property
+    def n_phases(self) -> int:
+        """Number of phases M."""
+        return -(-self.n_components // self.features_per_phase)
+
+    def generator(self, purpose: int) -> np.random.RandomState:
+        """Return the frozen random stream for one purpose."""
+        return np.random.RandomState([self.seed % 2**32, self.seed >> 32, purpose])
+
+    @cached_property
+    def radii(self) -> NDArray[np.float64] | None:
+        """Factors of the frequencies for dof below 2, or None."""
+        if self.dof == 2.0:
+            return None
+        shares = self.generator(1).beta(1 - self.dof / 2, self.dof / 2, size=self.n_phases)
+        # sqrt(1 + u) with u = share/(1 - share); a share that rounds to 1 is moved just below.
+        spread: NDArray[np.float64] = 1.0 / np.sqrt(1.0 - np.minimum(shares, 1.0 - 2.0**-53))
+        return spread
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether the matrix of frequencies is small enough to be found and kept."""
+        return self.n_inputs <= _MOST_INPUTS and self.n_inputs * self.n_phases <= _MOST_ENTRIES
+
+    def _transformed(self, inputs: Floats) -> Floats:
+        """Return the phases, shape (n, M), without the matrix."""
+        raise NotImplementedError
+
+    def _frequencies(self) -> NDArray[np.float64]:
+        r"""Return the matrix :math:`\Omega`, shape (n_inputs, M)."""
+        n_inputs = self.n_inputs
+        parts = [
+            self._transformed(np.eye(min(_UNIT_ROWS, n_inputs - start), n_inputs, start))
+            for start in range(0, n_inputs, _UNIT_ROWS)
+        ]
+        return np.concatenate(parts).astype(np.float64, copy=False)
+
+    # Only the dtype in use is kept.
+    @cached_property
+    def _double_matrix(self) -> Floats:
+        return self._frequencies()
+
+    @cached_property
+    def _single_matrix(self) -> Floats:
+        return self._frequencies().astype(np.float32)
+
+    def matrix(self, dtype: np.dtype[np.floating]) -> Floats:
+        """Return the frequencies in a dtype, not to be written to."""
+        return self._single_matrix if dtype.itemsize == 4 else self._double_matrix
+
+    def phases(self, inputs: Floats) -> Floats:
+        """Return the phases, shape (n, M)."""
+        if self.has_matrix:
+            return product(inputs, self.matrix(inputs.dtype))
+        return self._transformed(inputs)
+
+    def features(self, inputs: Floats, out: Floats) -> None:
+        """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
+        self.fill(self.phases(inputs), out)
+
+    def fill(self, phases: Floats, out: Floats) -> None:
+        """Fill ``out`` with the cosines, then the sines; ``phases`` is overwritten.
+
+        They are scaled by sqrt(2/D), so that every row has length one.
+        """
+        amplitude = phases.dtype.type((2.0 / out.shape[1]) ** 0.5)
+        # Scaled on the way from the cache to ``out``, which is large and touched only once.
+        cosines, sines = np.cos(phases), np.sin(phases, out=phases)
+        n_phases = phases.shape[1]
+        np.multiply(cosines, amplitude, out=out[:, :n_phases])
+        np.multiply(sines[:, : out.shape[1] - n_phases], amplitude, out=out[:, n_phases:])
 
 
 @dataclass(frozen=True)
-class RandomBasis(SavedValue, Basis):
+class RandomBasis(PhaseBasis):
     r"""Random frequencies, known by seed and shape alone.
 
     With phases :math:`p = \Omega^\top c`, :math:`\Omega \sim N(0, \beta)`, the features are
@@ -45,14 +140,6 @@ class RandomBasis(SavedValue, Basis):
         Degrees of freedom v, at most 2.
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "n_inputs": Int(1),
-        "n_components": Int(1),
-        "seed": Int(),
-        "beta": Float(0.0),
-        "dof": Float(0.0),
-    }
-
     n_inputs: int
     n_components: int
     seed: int
@@ -66,48 +153,20 @@ class RandomBasis(SavedValue, Basis):
         as_positive_float(self.beta, name="beta")
         check_dof(self.dof)
 
-    @property
-    def features_per_phase(self) -> int:
-        """Two, a cosine and a sine, unless a basis says otherwise."""
-        return 2
-
-    @property
-    def n_phases(self) -> int:
-        """Number of phases M."""
-        return -(-self.n_components // self.features_per_phase)
-
     @classmethod
     def plan(cls, plan: BasisPlan) -> Self:
         """Return the basis, which needs no data."""
         return cls(plan.n_inputs, plan.n_features, plan.seed, plan.beta, plan.dof)
 
-    def generator(self, purpose: int) -> np.random.RandomState:
-        """Return the frozen random stream for one purpose."""
-        return np.random.RandomState([self.seed % 2**32, self.seed >> 32, purpose])
 
-    @cached_property
-    def radii(self) -> NDArray[np.float64] | None:
-        """Factors of the frequencies for dof below 2, or None."""
-        if self.dof == 2.0:
-            return None
-        shares = self.generator(1).beta(1 - self.dof / 2, self.dof / 2, size=self.n_phases)
-        # sqrt(1 + u) with u = share/(1 - share); a share that rounds to 1 is moved just below.
-        spread: NDArray[np.float64] = 1.0 / np.sqrt(1.0 - np.minimum(shares, 1.0 - 2.0**-53))
-        return spread
+def product(inputs: Floats, matrix: Floats) -> Floats:
+    """Return ``inputs @ matrix``; of inputs that are mostly zero the others are not read.
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def fill_pairs(phases: Floats, out: Floats, first: int, n_phases: int) -> None:
-    """Write cosines and sines of phases ``first``... where they belong in ``out``.
-
-    They are scaled by sqrt(2/D), so that every row has length one. ``phases`` is overwritten.
+    >>> product(np.array([[0.0, 2.0, 0.0]]), np.arange(6.0).reshape(3, 2))
+    array([[4., 6.]])
     """
-    amplitude = phases.dtype.type((2.0 / out.shape[1]) ** 0.5)
-    last = first + phases.shape[1]
-    # Scaled on the way from the cache to ``out``, which is large and touched only once.
-    cosines, sines = np.cos(phases), np.sin(phases, out=phases)
-    for start, waves in ((0, cosines), (n_phases, sines)):
-        part = out[:, start + first : start + last]
-        np.multiply(waves[:, : part.shape[1]], amplitude, out=part)
+    used = np.flatnonzero(inputs.any(axis=0))
+    if 2 * used.size < inputs.shape[1]:  # as in hash buckets of rows that repeat their columns
+        inputs, matrix = inputs[:, used], matrix[used]
+    result: Floats = inputs @ matrix
+    return result

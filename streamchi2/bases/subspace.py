@@ -9,19 +9,20 @@ not show must not be invisible later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from streamchi2.bases.base import FIRST_ROWS, Basis, BasisPlan
+from streamchi2.bases.base import Basis, BasisPlan
+from streamchi2.bases.landmark_rows import LandmarkRows
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.bases.phase_table import PhaseTable, UsedPhases, weighted_sum
+from streamchi2.bases.random import PhaseBasis, product
 from streamchi2.checks import Floats
-from streamchi2.state import Array, Float, Int, Kind, SavedValue, require
+from streamchi2.saving import saved
+from streamchi2.statistics.schedule import FIRST_ROWS
 from streamchi2.threads import one_blas_thread
 
 # Settled on the test rows of the benchmark's eight sets, D from 250 to 2000, one to three seeds:
@@ -43,11 +44,11 @@ _DIRECTION_ROWS = 1024  # measured: twice as many find no better directions
 _FEATURES_PER_FLOOR = 32
 _FEATURES_PER_BUCKET = 4
 _LEAST_VARIANCE = 1e-10  # of the largest; below, a direction is rounding
-_MOST_PHASES = 1 << 20  # of all inputs, up to which they are kept for single rows: 4 MiB
 
 
-@dataclass(frozen=True, eq=False)
-class SubspaceBasis(SavedValue, Basis):
+@saved("basis.subspace")
+@dataclass(frozen=True, eq=False, repr=False)
+class SubspaceBasis(PhaseBasis):
     r"""Orthogonal random features of filtered coordinates.
 
     With :math:`U` the leading principal directions of the coordinates and :math:`\lambda` their
@@ -93,15 +94,6 @@ class SubspaceBasis(SavedValue, Basis):
     the sketch Charikar, Chen and Farach-Colton (2004), doi:10.1016/S0304-3975(03)00400-6.
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "directions": Array(2, ("<f4",)),
-        "n_components": Int(1),
-        "seed": Int(),
-        "beta": Float(0.0),
-        "dof": Float(0.0),
-        "floor": Float(0.0),
-    }
-
     directions: NDArray[np.float32]
     n_components: int
     seed: int
@@ -110,12 +102,12 @@ class SubspaceBasis(SavedValue, Basis):
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        _ = self._frequencies  # refuses what no basis can have
+        _ = self._plain  # refuses what no basis can have
         if not 0.0 <= self.floor <= 1.0:
             raise ValueError(f"floor must be a share, from 0 to 1, got {self.floor!r}")
 
     @classmethod
-    def first_rows(cls, n_components: int | None, landmarks: Any) -> int:
+    def first_rows(cls, n_components: int | None, landmarks: LandmarkRows | None) -> int:
         """Return D, at most 1024: twice as many find no better directions."""
         return max(FIRST_ROWS, min(n_components or 1, _DIRECTION_ROWS))
 
@@ -132,21 +124,10 @@ class SubspaceBasis(SavedValue, Basis):
         )
         return OrthogonalBasis.plan(plan) if found is None else found
 
-    @classmethod
-    def planned_classes(cls) -> tuple[type[Basis], ...]:
-        """Return this class, and that of plain frequencies, where no row varies."""
-        return (cls, OrthogonalBasis)
-
     @property
     def n_inputs(self) -> int:  # type: ignore[override]
         """Width of the rows of coordinates."""
         return int(self.directions.shape[0])
-
-    def validate(self) -> None:
-        """Require directions, none longer than one, that some input reaches."""
-        require(min(self.directions.shape) > 0, "there must be inputs and directions")
-        longest = float(np.abs(self.directions).max())
-        require(longest < 1.0 + 1e-6, "directions must not be longer than one")
 
     @property
     def n_buckets(self) -> int:
@@ -156,96 +137,47 @@ class SubspaceBasis(SavedValue, Basis):
         return min(self.n_inputs, max(1, self.n_components // _FEATURES_PER_BUCKET))
 
     @cached_property
-    def _frequencies(self) -> OrthogonalBasis:
-        """Features of the filtered coordinates and of the sketch behind them."""
+    def _plain(self) -> OrthogonalBasis:
+        """Frequencies of the filtered coordinates and of the sketch behind them."""
         width = int(self.directions.shape[1]) + self.n_buckets
         return OrthogonalBasis(width, self.n_components, self.seed, self.beta, self.dof)
 
     @cached_property
     def _double_filter(self) -> tuple[Floats, Floats]:
         """Directions, and signs of the sketch times the root of the floor."""
-        signs = 2.0 * self._frequencies.generator(2).randint(0, 2, self.n_inputs, np.int64) - 1.0
+        signs = 2.0 * self.generator(2).randint(0, 2, self.n_inputs, np.int64) - 1.0
         return self.directions.astype(np.float64), signs * np.sqrt(self.floor)
 
     @cached_property
     def _single_filter(self) -> tuple[Floats, Floats]:
         return self.directions, self._double_filter[1].astype(np.float32)
 
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out``, shape (n, D), from coordinates, shape (n, n_inputs)."""
-        self._frequencies.features(self._filtered(inputs), out)
+    def _frequencies(self) -> NDArray[np.float64]:
+        """Return what the plain frequencies make of filter and sketch."""
+        directions, signs = self._double_filter
+        n_directions = directions.shape[1]
+        plain = self._plain._frequencies()
+        matrix: NDArray[np.float64] = directions @ plain[:n_directions]
+        if self.n_buckets:
+            buckets = n_directions + np.arange(self.n_inputs) % self.n_buckets
+            matrix += signs[:, None] * plain[buckets]
+        return matrix
+
+    def _transformed(self, inputs: Floats) -> Floats:
+        """Return the phases of filtered coordinates and of their sketch."""
+        return self._plain.phases(self._filtered(inputs))
 
     def _filtered(self, inputs: Floats) -> Floats:
-        """Return filtered coordinates, the sketch behind them, then zeros."""
+        """Return filtered coordinates and the sketch behind them."""
         directions, signs = self._single_filter if inputs.itemsize == 4 else self._double_filter
-        n_directions, n_buckets = directions.shape[1], self.n_buckets
-        width = self._frequencies.scratch_width
-        filtered: Floats = np.zeros((inputs.shape[0], width), dtype=inputs.dtype)
-        used = np.flatnonzero(inputs.any(axis=0))
-        if 2 * used.size < self.n_inputs:  # as in hash buckets of rows that repeat their columns
-            np.matmul(inputs[:, used], directions[used], out=filtered[:, :n_directions])
-        else:
-            np.matmul(inputs, directions, out=filtered[:, :n_directions])
-        if n_buckets:
-            sketch = filtered[:, n_directions : n_directions + n_buckets]
-            # Coordinate i belongs to bucket i mod n_buckets: whole slices are added at a time, and
-            # those that are all zero are left out.
-            for start in (np.unique(used // n_buckets) * n_buckets).tolist():
-                part = slice(start, min(start + n_buckets, self.n_inputs))
-                sketch[:, : part.stop - start] += inputs[:, part] * signs[part]
-        return filtered
-
-    def of_inputs(
-        self, used: NDArray[np.intp], dtype: np.dtype[Any]
-    ) -> UsedPhases | UsedDirections:
-        """Return the basis for single rows that are zero but in some inputs."""
-        # By the size of the whole table: the way to sum must not depend on columns of zeros.
-        if self.n_inputs * self._frequencies.n_phases <= _MOST_PHASES:
-            table = self._single_table if dtype.itemsize == 4 else self._double_table
-            return UsedPhases(table.of(used))
-        directions, signs = self._single_filter if dtype.itemsize == 4 else self._double_filter
         n_buckets = self.n_buckets
-        if used.size < self.n_inputs:
-            directions, signs = directions.take(used, axis=0), signs[used]
-        places = used % n_buckets if n_buckets else None
-        return UsedDirections(directions, signs, places, self._frequencies)
-
-    @cached_property
-    def _single_table(self) -> PhaseTable:
-        """Phases of single inputs."""
-        return self._phase_table(np.dtype(np.float32))
-
-    @cached_property
-    def _double_table(self) -> PhaseTable:
-        return self._phase_table(np.dtype(np.float64))
-
-    def _phase_table(self, dtype: np.dtype[np.floating]) -> PhaseTable:
-        n_phases = self._frequencies.n_phases
-        return PhaseTable(
-            self.n_inputs, n_phases, dtype, partial(self._phases_of_inputs, dtype=dtype)
-        )
-
-    def _phases_of_inputs(self, places: NDArray[np.intp], dtype: np.dtype[np.floating]) -> Floats:
-        """Return the phases of rows that are one in a single input."""
-        directions, signs = self._single_filter if dtype.itemsize == 4 else self._double_filter
-        n_directions = directions.shape[1]
-        filtered = np.zeros((places.size, self._frequencies.scratch_width), dtype=dtype)
-        filtered[:, :n_directions] = directions[places]
-        if self.n_buckets:
-            sketched = n_directions + places % self.n_buckets
-            filtered[np.arange(places.size), sketched] = signs[places]
-        return self._frequencies.phases(filtered)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SubspaceBasis):
-            return NotImplemented
-        same = self._frequencies == other._frequencies and self.floor == other.floor
-        return same and np.array_equal(self.directions, other.directions)
-
-    __hash__ = None  # type: ignore[assignment]  # arrays have none
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        sketch = np.zeros((inputs.shape[0], n_buckets), dtype=inputs.dtype)
+        # Coordinate i belongs to bucket i mod n_buckets: whole slices are added at a time.
+        for start in range(0, self.n_inputs if n_buckets else 0, n_buckets or 1):
+            part = slice(start, min(start + n_buckets, self.n_inputs))
+            sketch[:, : part.stop - start] += inputs[:, part] * signs[part]
+        filtered: Floats = np.hstack([product(inputs, directions), sketch])
+        return filtered
 
     def __repr__(self) -> str:
         return (
@@ -253,27 +185,6 @@ class SubspaceBasis(SavedValue, Basis):
             f"n_components={self.n_components}, seed={self.seed}, beta={self.beta:.6g}, "
             f"dof={self.dof:g}, floor={self.floor:.3g})"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class UsedDirections:
-    """A subspace basis for single rows of which most inputs are zero: the others are not read."""
-
-    directions: Floats  # (n_used, r)
-    signs: Floats  # (n_used,), of the sketch, times the root of the floor
-    places: NDArray[np.intp] | None  # (n_used,), buckets of the sketch; None without one
-    frequencies: OrthogonalBasis
-
-    block_rows = 1
-
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out``, shape (1, D), from the used coordinates, shape (1, n_used)."""
-        row, n_directions = inputs[0], self.directions.shape[1]
-        filtered: Floats = np.zeros((1, self.frequencies.scratch_width), dtype=inputs.dtype)
-        filtered[0, :n_directions] = weighted_sum(row, self.directions)
-        if self.places is not None:
-            np.add.at(filtered[0, n_directions:], self.places, row * self.signs)
-        self.frequencies.features(filtered, out)
 
 
 def subspace_basis(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from streamchi2.checks import Floats, as_positive_float, as_positive_int
+from streamchi2.saving import saved
 from streamchi2.series.series import Series, checked_range, room_for
-from streamchi2.state import Float, Int, Kind
 from streamchi2.statistics.log_histogram import LogHistogram
 
 _GRID_POINTS = 4096
 
 
+@saved("series.chebyshev")
 @dataclass(frozen=True)
 class ChebyshevSeries(Series):
     r"""The Fourier-Chebyshev expansion of the harmonic kernel, applied to x/s.
@@ -46,8 +47,6 @@ class ChebyshevSeries(Series):
     >>> print(f"{c[0] @ c[1]:.4f}, exactly {2 * 0.05 * 0.2 / 0.25:.4f}")
     0.0801, exactly 0.0800
     """
-
-    STATE: ClassVar[dict[str, Kind]] = {"n_terms": Int(1), "scale": Float(0.0)}
 
     n_terms: int
     scale: float = 1.0

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
 from streamchi2.checks import Floats
+from streamchi2.saving import saved
 from streamchi2.series.series import Series, checked_range, room_for
-from streamchi2.state import Float, Kind, TupleOf
 from streamchi2.statistics.log_histogram import LogHistogram
 
 _GRID_POINTS_PER_NODE = 64
 _FEW_VALUES = 512  # up to which calls cost more than what they do: all terms at a time
 
 
+@saved("series.direct")
 @dataclass(frozen=True, init=False, repr=False)
 class DirectSeries(Series):
     r"""The series of Li, Lebanon and Sminchisescu with nodes :math:`k_1, \dots, k_N`.
@@ -51,8 +52,6 @@ class DirectSeries(Series):
     >>> print(f"{c[0] @ series.transform([[0.25, 0.1]])[0]:.4f}, exactly {1 / 3 + 0.1:.4f}")
     0.4136, exactly 0.4333
     """
-
-    STATE: ClassVar[dict[str, Kind]] = {"k": TupleOf(Float(0.0))}
 
     k: tuple[float, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from streamchi2.checks import Floats, Rows, as_positive_float, as_positive_int, as_rows
-from streamchi2.state import SavedValue
+from streamchi2.saving import Value
 from streamchi2.statistics.log_histogram import LogHistogram
 
 USUAL_TERMS = 5  # of the series that cannot tell how many they need
 
 
-class Series(SavedValue):
+class Series(Value, ABC):
     r"""A map of one non-negative value to N coordinates.
 
     Inner products of coordinates tend to the harmonic mean 2xy/(x+y), hence

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.checks import Floats
 from streamchi2.errors import StateMismatchError
+from streamchi2.saving import saved
 from streamchi2.series.predicted_error import bins_and_shares
-from streamchi2.series.registry import SERIES
 from streamchi2.series.series import Series
-from streamchi2.state import Float, Kind, Maybe, Object, TupleOf, require
 from streamchi2.statistics.log_histogram import LogHistogram
 
 Rotation: TypeAlias = tuple[tuple[float, ...], ...]
 
 
+@saved("series.rotated")
 @dataclass(frozen=True)
 class RotatedSeries(Series):
     r"""A series followed by an orthogonal N x N rotation A of its coordinates.
@@ -45,11 +45,6 @@ class RotatedSeries(Series):
     >>> turned.transform([[0.1]]).round(3)
     array([[ 0.   , -0.316]])
     """
-
-    STATE: ClassVar[dict[str, Kind]] = {
-        "series": Object(tuple(SERIES.values())),
-        "rotation": Maybe(TupleOf(TupleOf(Float()))),
-    }
 
     series: Series
     rotation: Rotation | None = None
@@ -74,18 +69,6 @@ class RotatedSeries(Series):
     def error_bound(self, low: float, high: float) -> float:
         """Return the error bound of the series; a rotation does not change it."""
         return self.series.error_bound(low, high)
-
-    def validate(self) -> None:
-        """Require an orthogonal matrix of the size of the series."""
-        if self.rotation is None:
-            return
-        sizes = {len(self.rotation), *map(len, self.rotation)}
-        require(sizes == {self.n_terms}, f"rotation must be {self.n_terms} x {self.n_terms}")
-        matrix = np.array(self.rotation)
-        # Entries are bounded first, since their products might overflow.
-        require(np.abs(matrix).max() <= 2.0, "rotation must be orthogonal")
-        distance = np.abs(matrix @ matrix.T - np.eye(self.n_terms)).max()
-        require(distance < 1e-6, "rotation must be orthogonal")
 
 
 @lru_cache(maxsize=256)

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from streamchi2.checks import Floats, as_positive_float, as_positive_int
+from streamchi2.saving import saved
 from streamchi2.series.series import Series, checked_range, room_for
-from streamchi2.state import Float, Int, Kind
 from streamchi2.statistics.log_histogram import LogHistogram
 
 _GRID_POINTS = 4096
 _MAX_BINS = 256  # of the histogram, when the period is fitted
 
 
+@saved("series.vz")
 @dataclass(frozen=True)
 class VZSeries(Series):
     r"""Samples of the spectrum :math:`\mathrm{sech}(\pi\omega)` at 0, L, 2L, ...
@@ -49,8 +50,6 @@ class VZSeries(Series):
     >>> print(f"{c[0] @ c[1]:.4f}, exactly {2 * 0.05 * 0.2 / 0.25:.4f}")
     0.0824, exactly 0.0800
     """
-
-    STATE: ClassVar[dict[str, Kind]] = {"n_terms": Int(1), "period": Float(0.0)}
 
     terms_step: ClassVar[int] = 2  # cosine and sine come in pairs
 

@@ -8,12 +8,11 @@ from scipy import sparse
 
 from streamchi2.bases import BasisPlan, OrthogonalBasis
 from streamchi2.checks import Rows
-from streamchi2.feature_map.feature_map import MapBlock
-from streamchi2.feature_map.params import BlockParams
-from streamchi2.feature_map.sampled_error import SampledError
+from streamchi2.features.feature_map import FeatureMap, MapBlock, parts_of
+from streamchi2.features.kernel_error import SampledError, tolerance, values_per_row
+from streamchi2.features.spec import BlockSpec, MapSpec
 from streamchi2.kernels import chi2_distance
 from streamchi2.series import Series
-from streamchi2.series.predicted_error import shrinkage
 from streamchi2.series.series import USUAL_TERMS
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.statistics.log_histogram import LogHistogram
@@ -23,42 +22,59 @@ _FAR_APART = 10.0  # times the median distance: beyond, a row is wild
 _LEAST_BETA = 1e-30
 _FLOAT32_COST = 1e-3  # of the kernel
 _MOST_TERMS = 12  # cover six decades of scale
+_PROVISIONAL_TERMS = 3  # finding out how many are needed would cost more than all else
 _RANGE_UNSEEN = (1e-4, 1.0)  # of a row that sums to one, while only zeros have been seen
 
 
-def planned_block(
-    params: BlockParams,
+def plan(
+    spec: MapSpec, rows: Rows, weights: NDArray[np.float64] | None = None, *, final: bool = True
+) -> FeatureMap:
+    """Return the map for a stream that begins with these validated rows of positive weight.
+
+    One that is not final serves for a while: it is planned quickly.
+    """
+    blocks = []
+    for block, part in zip(spec.blocks, parts_of(rows, spec.columns), strict=True):
+        normalized, histogram = block.normalized(part), LogHistogram()
+        histogram.absorb(normalized, weights)
+        blocks.append(plan_block(block, normalized, weights, histogram, final=final))
+    return FeatureMap(tuple(blocks), spec.columns)
+
+
+def plan_block(
+    spec: BlockSpec,
     rows: Rows,
     weights: NDArray[np.float64] | None,
     histogram: LogHistogram,
+    *,
+    final: bool = True,
 ) -> MapBlock:
-    """Return the block for a stream that begins with these rows, whose histogram is given.
-
-    The rows are normalized already, if they are to be.
-    """
-    beta = params.beta
+    """Return a block from its normalized rows and their histogram."""
+    beta = spec.beta
     if isinstance(beta, str):
         first = slice(0, _DISTANCE_ROWS)
         beta = usual_beta(rows[first], None if weights is None else weights[first])
-    series = RotatedSeries(_first_series(params, rows, histogram, float(beta)))
-    buckets = params.buckets(series.n_terms)
-    n_inputs = params.n_features * series.n_terms if buckets is None else buckets.n_buckets
+    beta = float(beta)
+    series = RotatedSeries(_first_series(spec, rows, histogram, beta, final=final))
+    buckets = spec.buckets(series.n_terms)
+    n_inputs = spec.n_features * series.n_terms if buckets is None else buckets.n_buckets
     # Whatever the basis, this gives the coordinates that will reach it.
-    plain = MapBlock(series, OrthogonalBasis(n_inputs, 1, 0, float(beta)), buckets, params.dtype)
-    plan = BasisPlan(
-        n_inputs,
-        params.n_components,
-        params.seed,
-        float(beta),
-        float(params.dof),
-        rows,
-        weights,
-        plain.coordinates,
-        params.landmarks,
+    plain = MapBlock(series, OrthogonalBasis(n_inputs, 1, 0, beta), buckets, spec.dtype)
+    basis = spec.basis_class.plan(
+        BasisPlan(
+            n_inputs,
+            spec.n_components,
+            spec.seed,
+            beta,
+            float(spec.dof),
+            rows,
+            weights,
+            plain.coordinates,
+            spec.landmarks,
+        )
     )
-    basis = params.basis_class.plan(plan)
-    work_dtype = None if _float32_is_enough(rows, float(beta)) else "float64"
-    return MapBlock(series, basis, buckets, params.dtype, params.normalize, work_dtype)
+    work_dtype = None if _float32_is_enough(rows, beta) else "float64"
+    return MapBlock(series, basis, buckets, spec.dtype, spec.norm, work_dtype)
 
 
 def _float32_is_enough(rows: Rows, beta: float) -> bool:
@@ -125,39 +141,26 @@ def _weighted_median(distances: NDArray[np.float64], pairs: NDArray[np.float64])
     return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])
 
 
-def series_kernel_error(
-    series: Series, histogram: LogHistogram, *, beta: float, n_features: int
-) -> float:
-    r"""Return what a series costs the exp-chi2 kernel: :math:`\beta\,s\,|E[x - c(x)^\top c(x)]|`.
-
-    s is the mean number of non-zero values in a row. An upper estimate: it leaves out that the
-    kernel is below one, and that columns which two rows share err in the same direction.
-    """
-    lost = abs(shrinkage(histogram, series))
-    return beta * values_per_row(histogram, n_features) * lost
-
-
-def values_per_row(histogram: LogHistogram, n_features: int) -> float:
-    """Return the mean number of non-zero values in a row."""
-    return n_features * float(histogram.total / (histogram.total + histogram.n_zeros))
-
-
-def _first_series(params: BlockParams, rows: Rows, histogram: LogHistogram, beta: float) -> Series:
-    n_terms, series = params.n_terms, params.series_class
+def _first_series(
+    spec: BlockSpec, rows: Rows, histogram: LogHistogram, beta: float, *, final: bool
+) -> Series:
+    n_terms, series = spec.n_terms, spec.series_class
     if histogram.total == 0:
         n_terms = USUAL_TERMS if isinstance(n_terms, str) else n_terms
         return series.for_range(*_RANGE_UNSEEN, n_terms)
     if not isinstance(n_terms, str):
         return series.from_histogram(histogram, n_terms)
-    n_components = params.n_components or params.n_features
-    found = series.enough(
+    if not final:
+        return series.from_histogram(histogram, _PROVISIONAL_TERMS)
+    n_components = spec.n_components or spec.n_features
+    enough = series.enough(
         histogram,
         n_components=n_components,
         beta=beta,
-        values_per_row=values_per_row(histogram, params.n_features),
+        values_per_row=values_per_row(histogram, spec.n_features),
     )
     # The prediction knows bins, not values: rows that differ within a bin may need more terms.
-    measured, tolerance = SampledError(beta, rows), 1.0 / (3.0 * float(np.sqrt(n_components)))
-    while measured.of(RotatedSeries(found)) > tolerance and found.n_terms < _MOST_TERMS:
-        found = series.from_histogram(histogram, found.n_terms + series.terms_step)
-    return found
+    measured, limit = SampledError(beta, rows), tolerance(n_components)
+    while measured.of(RotatedSeries(enough)) > limit and enough.n_terms < _MOST_TERMS:
+        enough = series.from_histogram(histogram, enough.n_terms + series.terms_step)
+    return enough

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from streamchi2.checks import Floats, Rows
 
-NORMALIZATIONS = (None, "l1")
+NORMS = (None, "l1")
 
 
 def l1_normalized(rows: Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""What a series costs the kernel, measured on a sample of the rows that went by.
+"""What a series costs the kernel: predicted from a histogram, measured on a sample of rows.
 
 The prediction from a histogram is an upper estimate: it counts errors of distances that are so
 large that the kernel is nought either way. On rows whose scale drifts it may be wrong by orders of
@@ -7,15 +7,69 @@ magnitude, and a series that looks better may be worse. A few rows tell.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.checks import Rows
 from streamchi2.kernels import exp_chi2_kernel
+from streamchi2.series import Series
+from streamchi2.series.predicted_error import shrinkage
 from streamchi2.series.transport import RotatedSeries
+from streamchi2.statistics.log_histogram import LogHistogram
 
 MOST_ROWS = 64  # 2016 pairs; the exact kernel costs d for each
+
+
+class KernelError(NamedTuple):
+    """Error of the kernel, measured over all pairs of a sample of the rows seen.
+
+    What ``kernel_error()`` of an estimator returns. The exp-chi2 kernel itself is between 0 and 1.
+
+    Parameters
+    ----------
+    rms : float
+        Root mean square of the differences between the products of features and the exact kernel.
+    worst : float
+        The largest absolute difference.
+
+    Examples
+    --------
+    >>> from streamchi2 import ExpChi2Sampler
+    >>> sampler = ExpChi2Sampler(256, beta=1.0, random_state=0).fit([[0.2, 0.8], [0.7, 0.3]])
+    >>> error = sampler.kernel_error()
+    >>> error.rms == error.worst  # of the one pair there is
+    True
+    """
+
+    rms: float
+    worst: float
+
+
+def tolerance(n_components: int) -> float:
+    """Return a third of the Monte Carlo error of D features: what a series may add to it."""
+    return 1.0 / (3.0 * float(np.sqrt(n_components)))
+
+
+def predicted_kernel_error(
+    series: Series, histogram: LogHistogram, *, beta: float, n_features: int
+) -> float:
+    r"""Return what a series costs the exp-chi2 kernel: :math:`\beta\,s\,|E[x - c(x)^\top c(x)]|`.
+
+    s is the mean number of non-zero values in a row. An upper estimate: it leaves out that the
+    kernel is below one, and that columns which two rows share err in the same direction.
+    """
+    if histogram.total == 0:
+        return 0.0
+    lost = abs(shrinkage(histogram, series))
+    return beta * values_per_row(histogram, n_features) * lost
+
+
+def values_per_row(histogram: LogHistogram, n_features: int) -> float:
+    """Return the mean number of non-zero values in a row."""
+    return n_features * float(histogram.total / (histogram.total + histogram.n_zeros))
 
 
 class SampledError:

@@ -16,7 +16,7 @@ from streamchi2 import (
 )
 from streamchi2.errors import PrecisionWarning
 from streamchi2.feature_map.sampled_error import MOST_ROWS, SampledError
-from streamchi2.persistence import dumped, loaded
+from streamchi2.files import dumped, loaded
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries
 

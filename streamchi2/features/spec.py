@@ -1,0 +1,404 @@
+"""What the user chose about a feature map: validated once, then frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
+from streamchi2.checks import (
+    Rows,
+    as_choice,
+    as_positive_float,
+    as_positive_int,
+    place_of,
+)
+from streamchi2.features.feature_map import ColumnNumbers, parts_of
+from streamchi2.features.normalization import NORMS, l1_normalized
+from streamchi2.hashing import mixed_bits
+from streamchi2.saving import Value, same, saved
+from streamchi2.series import SERIES, Series
+from streamchi2.statistics.log_histogram import LogHistogram
+
+# Features that are not of length one grow as square roots of values. Sums of a million of them must
+# fit into float32; in float64 their squares are summed, and weighted.
+_LARGEST_VALUES = {"float32": 1e60, "float64": 1e280}
+_LEAST_VALUE = 1e-60  # in float32: features of smaller ones vanish in sums, then altogether
+_OF_DESCRIPTOR = ("beta", "dof", "series", "n_terms", "basis", "n_buckets")
+_SHARED = ("norm", "adapt", "half_life", "dtype")  # by all descriptors
+
+
+@saved("block_spec")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BlockSpec(Value):
+    """What a user may choose about one block of a feature map.
+
+    The names are those of :class:`streamchi2.ExpChi2Sampler`; ``seed`` stands for the
+    ``random_state`` and ``n_features`` is the width of the rows.
+    """
+
+    n_features: int
+    n_components: int | None
+    norm: str | None = None
+    basis: str
+    beta: float | str
+    dof: float
+    series: str
+    n_terms: int | str
+    n_buckets: int | str | None = "auto"
+    adapt: bool
+    half_life: float | None
+    seed: int
+    dtype: str = "float32"
+    landmarks: LandmarkRows | None = None  # normalized like all rows
+
+    def __post_init__(self) -> None:
+        if self.norm not in NORMS:
+            raise ValueError(f"norm must be None or 'l1', got {self.norm!r}")
+        as_choice(self.basis, tuple(BASES), name="basis")
+        as_choice(self.series, tuple(SERIES), name="series")
+        as_choice(self.dtype, ("float32", "float64"), name="dtype")
+        as_positive_float(self.dof, name="dof")
+        self.basis_class.check_params(self.n_components, self.dof)
+        _number_or_auto(self.beta, as_positive_float, name="beta")
+        _number_or_auto(self.n_terms, as_positive_int, name="n_terms")
+        if not isinstance(self.n_terms, str):
+            self.series_class.check_n_terms(self.n_terms)
+        if not isinstance(self.adapt, bool | np.bool_):
+            raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
+        LogHistogram(half_life=self.half_life)
+        sizes_itself = self.basis_class.sizes_itself and self.n_features < OPEN_ENDED
+        if self.n_components is not None or not sizes_itself:
+            as_positive_int(self.n_components, name="n_components")
+        self._check_buckets()
+        if self.landmarks is not None:
+            self._check_landmarks(self.landmarks)
+
+    def _check_buckets(self) -> None:
+        if self.n_buckets is None:
+            if self.n_features >= OPEN_ENDED:
+                raise TypeError("n_buckets must be a number or 'auto' for named columns, got None")
+            return
+        _number_or_auto(self.n_buckets, as_positive_int, name="n_buckets")
+        if isinstance(self.n_buckets, str):
+            return
+        HashBuckets(int(self.n_buckets), seed=0)  # refuses too many
+        if self.basis_class.sizes_itself and self.n_buckets != self.n_components:
+            raise ValueError(
+                f"n_buckets must be 'auto' or n_components with basis={self.basis!r}, which folds "
+                f"into n_components buckets, got {self.n_buckets} and {self.n_components}"
+            )
+
+    def _check_landmarks(self, landmarks: LandmarkRows) -> None:
+        if self.basis != "landmarks":
+            raise ValueError(
+                f"landmarks must be None unless basis is 'landmarks', got {landmarks!r} "
+                f"with basis {self.basis!r}"
+            )
+        check_width(landmarks, self.n_features)
+        assert self.n_components is not None
+        if landmarks.n_rows < self.n_components:
+            raise ValueError(
+                f"landmarks must be at least n_components rows, got {landmarks.n_rows} for "
+                f"n_components={self.n_components}: m landmarks carry m features"
+            )
+
+    @property
+    def basis_class(self) -> type[Basis]:
+        """The class of the basis."""
+        return BASES[self.basis]
+
+    @property
+    def series_class(self) -> type[Series]:
+        """The class of the series."""
+        return SERIES[self.series]
+
+    @property
+    def first_rows(self) -> int:
+        """Rows that are kept before the map is planned."""
+        return self.basis_class.first_rows(self.n_components, self.landmarks)
+
+    @property
+    def has_scale(self) -> bool:
+        """Whether beta matters: only the exp-chi2 kernel has one, and features of length one."""
+        return self.basis_class.exact_kernel is Basis.exact_kernel
+
+    @property
+    def largest_value(self) -> float:
+        """The largest value of X whose features can be held, and their squares summed."""
+        unlimited = self.has_scale or self.norm is not None
+        return np.inf if unlimited else _LARGEST_VALUES[self.dtype]
+
+    @property
+    def least_value(self) -> float:
+        """Rows of no larger values have features that vanish."""
+        limited = self.largest_value < np.inf and self.dtype == "float32"
+        return _LEAST_VALUE if limited else 0.0
+
+    def refuse_too_large(self, rows: Rows, where: Callable[[int, int], str], name: str) -> None:
+        """Refuse validated rows with a value above the largest."""
+        values, largest = rows.data if sparse.issparse(rows) else rows, self.largest_value
+        if float(np.max(values, initial=0.0)) <= largest:
+            return
+        first = int(np.argmax(np.asarray(values) > largest))
+        wider = " or dtype='float64'" if self.dtype == "float32" else ""
+        raise ValueError(
+            f"{name} must be at most {largest:.0e} with basis={self.basis!r} and "
+            f"dtype={self.dtype!r}, since features grow as square roots of values, got "
+            f"{np.asarray(values).flat[first]}{where(*place_of(rows, first))}; divide {name} by a "
+            f"constant, or give norm='l1'{wider}"
+        )
+
+    def normalized(self, rows: Rows) -> Rows:
+        """Return rows as the series sees them."""
+        return rows if self.norm is None else l1_normalized(rows)
+
+    def buckets(self, n_terms: int) -> HashBuckets | None:
+        """Return the hash buckets for series of so many terms; None where nothing is folded."""
+        n_buckets = self.n_buckets
+        if isinstance(n_buckets, str) or (n_buckets is None and self.basis_class.sizes_itself):
+            n_coordinates = self.n_features * n_terms
+            n_buckets = self.basis_class.default_buckets(n_coordinates, self.n_components)
+        return None if n_buckets is None else HashBuckets(int(n_buckets), self.seed)
+
+
+@saved("map_spec")
+@dataclass(frozen=True, eq=False)
+class MapSpec(Value):
+    """What the user chose about every block of a map, and the columns that each reads.
+
+    One block is the ordinary case: ``names`` is then None, and the block reads all columns. With
+    descriptors there is a block for each.
+    """
+
+    n_features: int  # of whole rows
+    blocks: tuple[BlockSpec, ...]
+    names: tuple[str, ...] | None = None
+    columns: tuple[tuple[int, ...] | range, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        params: Mapping[str, Any],
+        n_features: int,
+        seed: int,
+        columns: Mapping[str, ColumnNumbers] | None = None,
+    ) -> MapSpec:
+        """Validate constructor parameters and return what they say about the map.
+
+        Parameters
+        ----------
+        params : mapping
+            Constructor parameters of an estimator, by name; those it does not have are "auto"
+            (``n_buckets``), "float32" (``dtype``) or None (``landmarks``).
+        n_features : int
+            Width of whole rows.
+        seed : int
+            The seeds of all blocks follow from it.
+        columns : mapping of str to tuple of int or range, optional
+            What each descriptor reads.
+        """
+        chosen = {name: params[name] for name in (*_OF_DESCRIPTOR, *_SHARED) if name in params}
+        whole = params.get("landmarks")
+        if whole is not None:
+            whole = LandmarkRows.read(whole)
+        if columns is None:
+            landmarks = _landmarks(whole, None, params["norm"])
+            size = params["n_components"]
+            block = BlockSpec(
+                n_features=n_features, n_components=size, seed=seed, landmarks=landmarks, **chosen
+            )
+            return cls(n_features, (block,))
+        columns = {name: as_range(each) for name, each in columns.items()}
+        names = tuple(columns)
+        sizes = divided(params["n_components"], names, name="n_components")
+        if whole is not None:
+            check_width(whole, n_features)
+        blocks = []
+        for index, name in enumerate(names):
+            here = {
+                param: value if param in _SHARED else of_descriptor(value, name, names, param=param)
+                for param, value in chosen.items()
+            }
+            # With several bases they are for the descriptors that rest on landmarks.
+            meant = here["basis"] == "landmarks" or not isinstance(params["basis"], Mapping)
+            block = BlockSpec(
+                n_features=len(columns[name]),
+                n_components=sizes[index],
+                seed=block_seed(seed, index),
+                landmarks=_landmarks(whole if meant else None, columns[name], params["norm"]),
+                **here,
+            )
+            blocks.append(block)
+        return cls(n_features, tuple(blocks), names, tuple(columns.values()))
+
+    def with_seed(self, seed: int) -> MapSpec:
+        """Return the same with the seeds that follow from another one."""
+        blocks = enumerate(self.blocks)
+        seeded = (replace(block, seed=block_seed(seed, index)) for index, block in blocks)
+        return replace(self, blocks=tuple(seeded))
+
+    def without_adapting(self) -> MapSpec:
+        """Return the same for a map whose series stay as they are."""
+        return replace(self, blocks=tuple(replace(block, adapt=False) for block in self.blocks))
+
+    @property
+    def half_life(self) -> float | None:
+        """One for all: descriptors are of the same rows."""
+        return self.blocks[0].half_life
+
+    @property
+    def seed(self) -> int:
+        """The one that all others follow from."""
+        return self.blocks[0].seed
+
+    @property
+    def first_rows(self) -> int:
+        """Rows that are kept before the map is planned, all blocks at once."""
+        return max(block.first_rows for block in self.blocks)
+
+    @property
+    def made_of_rows(self) -> bool:
+        """Whether some features are made of the first rows, so that they are as many as rows."""
+        return any(block.basis_class.made_of_rows for block in self.blocks)
+
+    @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """Number of features of each block; None where that is known once the map is planned."""
+        return tuple(block.n_components for block in self.blocks)
+
+    @property
+    def n_components(self) -> int | None:
+        """Number of features; None where that is known once the map is planned."""
+        return None if None in self.sizes else sum(size or 0 for size in self.sizes)
+
+    @property
+    def descriptors(self) -> dict[str, ColumnNumbers] | None:
+        """The columns that each descriptor reads; None without descriptors."""
+        if self.names is None or self.columns is None:
+            return None
+        return dict(zip(self.names, self.columns, strict=True))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are values whose features could not be held."""
+        return any(block.largest_value < np.inf for block in self.blocks)
+
+    def refuse_too_large(
+        self, rows: Rows, where: Callable[[int, int], str] | None = None, *, name: str = "X"
+    ) -> None:
+        """Refuse validated rows with values whose features could not be held.
+
+        ``where`` says in words which value is at a row and a column.
+        """
+        if not self.is_limited:
+            return
+        parts, columns = parts_of(rows, self.columns), self.columns or (range(self.n_features),)
+        for block, part, numbers in zip(self.blocks, parts, columns, strict=True):
+
+            def place(row: int, column: int, numbers: ColumnNumbers = numbers) -> str:
+                number = numbers[column]
+                return f" at row {row}, column {number}" if where is None else where(row, number)
+
+            block.refuse_too_large(part, place, name)
+
+    def difference(self, other: MapSpec) -> tuple[str, Any, Any] | None:
+        """Return the first parameter in which two maps differ, with both values, or None."""
+        if not same((self.descriptors, self.names), (other.descriptors, other.names)):
+            return "descriptors", self.descriptors, other.descriptors
+        names = self.names or (None,)
+        for name, mine, theirs in zip(names, self.blocks, other.blocks, strict=True):
+            for field in fields(BlockSpec):
+                left, right = (getattr(side, field.name) for side in (mine, theirs))
+                if left != right:
+                    param = "random_state" if field.name == "seed" else field.name
+                    where = "" if name is None else f" of descriptor {name!r}"
+                    return f"{param}{where}", left, right
+        return None
+
+
+def check_width(landmarks: LandmarkRows, n_features: int) -> None:
+    """Refuse landmarks that are not as wide as rows."""
+    if landmarks.width != n_features:
+        raise ValueError(
+            f"landmarks must have as many columns as X, got {landmarks.width} and {n_features}"
+        )
+
+
+def _landmarks(
+    whole: LandmarkRows | None, columns: ColumnNumbers | None, norm: str | None
+) -> LandmarkRows | None:
+    """Return what a block reads of landmarks, which are whole rows."""
+    if whole is None or (columns is None and norm is None):
+        return whole
+    (rows,) = parts_of(whole.rows, None if columns is None else (columns,))
+    return LandmarkRows(rows if norm is None else l1_normalized(rows))
+
+
+def block_seed(seed: int, index: int) -> int:
+    """Return the seed of a block; the first one has the seed itself.
+
+    >>> block_seed(7, 0), block_seed(7, 1), block_seed(7, 2)
+    (7, 1281163295, 1271108697)
+    """
+    if index == 0:
+        return seed
+    return int(mixed_bits(np.array([index], dtype=np.uint64), seed)[0] >> np.uint64(33))
+
+
+def as_range(columns: ColumnNumbers) -> ColumnNumbers:
+    """Return columns that follow one another as a range: two numbers, however many they are.
+
+    >>> as_range((3, 4, 5)), as_range((3, 5))
+    (range(3, 6), (3, 5))
+    """
+    if isinstance(columns, range):
+        return columns
+    consecutive = range(columns[0], columns[0] + len(columns))
+    return consecutive if columns == tuple(consecutive) else columns
+
+
+def divided(number: Any, names: tuple[str, ...], *, name: str) -> tuple[Any, ...]:
+    """Return one number a descriptor: as given, or a total divided evenly, one at the least.
+
+    >>> divided(8, ("hog", "colour", "bow"), name="n_components")
+    (3, 3, 2)
+    """
+    if number is None:
+        return (None,) * len(names)
+    if isinstance(number, Mapping):
+        given = {one: of_descriptor(number, one, names, param=name) for one in names}
+        return tuple(
+            None if part is None else as_positive_int(part, name=f"{name}[{one!r}]")
+            for one, part in given.items()
+        )
+    total = as_positive_int(number, name=name)
+    share, rest = divmod(max(total, len(names)), len(names))
+    return tuple(share + (index < rest) for index in range(len(names)))
+
+
+def of_descriptor(value: Any, name: str, names: tuple[str, ...], *, param: str) -> Any:
+    """Return the value of a parameter for one descriptor: its own, or the one for all.
+
+    >>> of_descriptor({"hog": 2.0, "bow": "auto"}, "bow", ("hog", "bow"), param="beta")
+    'auto'
+    """
+    if not isinstance(value, Mapping):
+        return value
+    if set(value) != set(names):
+        raise ValueError(
+            f"{param} must have a value for each of the descriptors {', '.join(names)}, "
+            f"got {dict(value)!r}"
+        )
+    return value[name]
+
+
+def _number_or_auto(value: Any, check: Callable[..., Any], *, name: str) -> None:
+    if isinstance(value, str) and value != "auto":
+        raise ValueError(f"{name} must be a number or 'auto', got {value!r}")
+    if not isinstance(value, str):
+        check(value, name=name)
