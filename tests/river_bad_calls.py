@@ -33,7 +33,7 @@ BAD_DICTS = {
     "nothing": None,
     "text": "rows",
 }
-BAD_LABELS = [None, float("nan"), float("inf"), 1j, [1], b"a", object(), 2**70, 3]
+BAD_LABELS = [None, float("nan"), float("inf"), 1j, [1], object(), b"a", 3]
 BAD_NUMBERS = [None, "a", float("nan"), float("-inf"), 1j, [1.0], object(), 1e200]
 BAD_WEIGHTS = [-1.0, float("nan"), float("inf"), "heavy", 1e300, [1.0, 2.0], object(), 1j]
 PARAMS_OF_RIVER = {
@@ -79,8 +79,8 @@ def learning_calls(name):
             yield f"{state} learn_many(X={case})", make, _call("learn_many", frame, *column)
         if targets is None:
             continue
-        # A number is a good first label, and a bad one after words.
-        bad = BAD_NUMBERS if targets is NUMBERS else BAD_LABELS[: -1 if state == "new" else None]
+        # Bytes and numbers are good first labels, and bad ones after words.
+        bad = BAD_NUMBERS if targets is NUMBERS else BAD_LABELS[: -2 if state == "new" else None]
         for index, target in enumerate(bad):
             yield f"{state} learn_one(y={index})", make, _call("learn_one", GOOD, target)
         for index, weight in enumerate(BAD_WEIGHTS):

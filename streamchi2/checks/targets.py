@@ -56,7 +56,8 @@ def as_label(y: Any) -> str | bytes | bool | int | float:
     >>> as_label(np.int64(3)), as_label("spam")
     (3, 'spam')
     """
-    label = y.item() if isinstance(y, np.generic) else y
+    # Of times, item() may be a whole number.
+    label = y.item() if isinstance(y, np.generic) and y.dtype.kind in "biufUS" else y
     if isinstance(label, float) and not np.isfinite(label):
         raise ValueError(f"y must be finite, got {label}")
     if isinstance(label, str):

@@ -5,7 +5,7 @@ of a block are
 
 * of labels, the column of each row's label: an int64 array (n,), -1 where a row has none;
 * of indicators and numbers, a float64 array (n, n_columns), a row of NaN where a row has none.
-  Where columns came later, earlier arrays are narrower: :meth:`Targets.matrix` pads them.
+  Where columns came later, earlier arrays are narrower: :func:`matrix` pads them.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ class Targets:
             raise ValueError(
                 f"classes must stay the same, got {list(classes)} after {list(self.names)}"
             )
-        missing = list(self.index.keys() - set(classes))
         together = self._with_labels(classes)
-        if missing:
+        if len(together.names) > len(classes):
+            missing = next(label for label in self.names if label not in classes)
             raise ValueError(
                 f"classes must hold every label that came before, got {list(classes)} after "
-                f"{missing[0]!r}"
+                f"{missing!r}"
             )
         return replace(together, complete=True)
 

@@ -295,7 +295,7 @@ def test_bad_rows_are_refused_by_key_and_leave_no_trace(row, error, match):
 
 
 BAD_CALLS = [
-    (ExpChi2Classifier, {}, {"y": None}, "y must be"),
+    (ExpChi2Classifier, {}, {"y": None}, "y must hold text or numbers"),
     (ExpChi2Classifier, {}, {"y": float("nan")}, "y must be"),
     (ExpChi2Classifier, {}, {"y": 3}, "one kind"),
     (ExpChi2Classifier, {}, {"y": "ash", "w": -1.0}, "w must be finite"),
