@@ -84,7 +84,10 @@ penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
     where :math:`W_g` are the coefficients of descriptor g and :math:`v_g` is the total variance of
     its features. With "auto" the group lasso only decides which descriptors are used, and with
     what relative weights; how much to shrink is then chosen as for ridge regression.
-StreamingLinearModel.penalty : {"ridge", "lasso", "elastic_net"}
+StreamingRidge.penalty : {"ridge", "lasso", "elastic_net"}
+    What is added to the squared error: the squares of the coefficients, their absolute values, or
+    a mixture of both.
+StreamingRidgeClassifier.penalty : {"ridge", "lasso", "elastic_net"}
     What is added to the squared error: the squares of the coefficients, their absolute values, or
     a mixture of both.
 l1_ratio : float
@@ -122,7 +125,7 @@ adapt : bool
     4096, ... and only where that makes the error clearly smaller. What was learnt from earlier
     features stays valid, because new coordinates are rotated onto the old ones.
 
-Attributes
+Types of attributes
 classes_ : ndarray
 target_names_ : list of str or int
 coef_ : ndarray
@@ -163,9 +166,9 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def entries(text: str) -> dict[str, str]:
-    """Return the entries of a numpydoc section by their names.
+    r"""Return the entries of a numpydoc section by their names.
 
-    >>> sorted(entries("beta : float\\n    Inverse scale.\\ndof : float\\n    Degrees of freedom."))
+    >>> sorted(entries("beta : float\n    Inverse scale.\ndof : float\n    Degrees of freedom."))
     ['beta', 'dof']
     """
     parts = re.findall(r"^(([\w.]+) : .+(?:\n(?: .*)?)*)", text, re.MULTILINE)
@@ -178,7 +181,7 @@ _USER, _EXPERT, _ATTRIBUTES = map(entries, _GROUPS)
 
 
 def documented(extra: str = "") -> Callable[[_Class], _Class]:
-    """Fill ``%(parameters)s`` and ``%(attributes)s`` in the docstring of a class.
+    r"""Fill ``%(parameters)s`` and ``%(attributes)s`` in the docstring of a class.
 
     The first becomes the section "Parameters", of what a user sets, and "Other Parameters", of what
     experts do: every parameter of the constructor, in its order, with its default. The second
@@ -192,7 +195,7 @@ def documented(extra: str = "") -> Callable[[_Class], _Class]:
 
     Examples
     --------
-    >>> @documented("alpha : float\\n    Strength of the penalty.")
+    >>> @documented("alpha : float\n    Strength of the penalty.")
     ... class Ridge:
     ...     '''Ridge regression.
     ...

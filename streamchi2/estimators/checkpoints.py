@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from streamchi2.checks import as_positive_int
 from streamchi2.errors import StateMismatchError
+from streamchi2.files import dumped, load, save
 from streamchi2.provenance import Provenance
-from streamchi2.threads import deferred_interrupts
 
 
 @dataclass
@@ -49,18 +49,14 @@ class Checkpoint:
         ``present`` is the provenance that the run begins with. A file that does not hold such a run
         is refused.
         """
-        from streamchi2.persistence import dumped, load  # above this layer, see pyproject.toml
-
         dumped(clone(estimator))  # refuses parameters that cannot be saved before all the work
         if not Path(self.path).exists():
             return False
         saved = load(self.path)
         if type(saved) is not type(estimator):
             self._refuse(f"hold a {type(estimator).__name__}, got a {type(saved).__name__}")
-        before = dumped(clone(saved))  # values of any kind can be compared as bytes
-        for name, now in estimator.get_params(deep=False).items():
-            if name != "n_jobs" and dumped(clone(saved).set_params(**{name: now})) != before:
-                self._refuse(f"have {name}={now!r}, got {getattr(saved, name)!r}")
+        for name, now, before in estimator._different_params(saved):
+            self._refuse(f"have {name}={now!r}, got {before!r}")
         if not saved.__sklearn_is_fitted__():
             return False
         learnt = saved._stream.provenance
@@ -68,10 +64,7 @@ class Checkpoint:
             self._refuse(
                 f"be of the sources {sorted(self.sources | present.keys())}, got {sorted(learnt)}"
             )
-        saved.set_params(**estimator.get_params(deep=False))
-        with deferred_interrupts():
-            estimator.__dict__.clear()
-            estimator.__dict__.update(vars(saved))
+        estimator._stream = saved._stream
         return True
 
     def _others(self, learnt: Provenance) -> Provenance:
@@ -90,7 +83,5 @@ class Checkpoint:
 
     def save(self, estimator: Any) -> None:
         """Save now, replacing the last checkpoint as a whole or not at all."""
-        from streamchi2.persistence import save
-
         save(estimator, self.path)
         self.n_rows_since = 0

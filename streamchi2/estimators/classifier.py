@@ -7,29 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.checks import as_choice
-from streamchi2.estimators.class_targets import class_targets, labelled_batch
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER, OF_LABELLED_ROWS
-from streamchi2.estimators.regression import MapRegression
-from streamchi2.model import FittedModel, ModelParams
-from streamchi2.sources import Batch
-from streamchi2.statistics.class_weight import as_class_weight
-from streamchi2.statistics.targets import ClassTargets, IndicatorTargets
+from streamchi2.docstrings import documented
+from streamchi2.estimators.mapped import MapLearner
+from streamchi2.estimators.predictors import StreamClassifier
+from streamchi2.readings import DescriptorReadings
+from streamchi2.saving import register
 
 
-@documented(LEARNER, ATTRIBUTES, OF_LABELLED_ROWS)
-class ExpChi2Classifier(ClassifierMixin, MapRegression):
+@documented()
+class ExpChi2Classifier(StreamClassifier, MapLearner, DescriptorReadings):
     r"""Kernel ridge classification of histograms, learnt from a stream at linear cost.
 
     Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares on
     one-hot targets is solved from their statistics when a prediction is asked for.
 
     .. math:: \min_W \sum_i \lVert y_i - W^\top z(x_i) - b \rVert^2 + \alpha \lVert W \rVert^2
+
+    A label -1 is a class like any other; rows without labels are for :meth:`observe`.
 
     Laws: any cutting of the same rows into batches gives the same model, bit for bit; merging
     shards equals one pass; a class that appears late gives the model of one announced at the
@@ -55,211 +50,103 @@ class ExpChi2Classifier(ClassifierMixin, MapRegression):
     0.950
     """
 
-    _targets_kind = (ClassTargets, IndicatorTargets)
-
-    _MODEL_PARAMETERS = (*MapRegression._MODEL_PARAMETERS, "calibrate", "class_weight")
+    _observes = True
 
     def __init__(
         self,
         n_components: int | Mapping[str, int] = 1024,
         *,
-        descriptors: Mapping[str, Any] | None = None,
-        n_pca: Any = None,
+        norm: str | None = None,
+        basis: Any = "subspace",
+        beta: Any = "auto",
         alpha: float | str = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        half_life: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_pca: Any = None,
         penalty: str = "ridge",
         l1_ratio: float = 0.5,
-        calibrate: str | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        beta: Any = "auto",
+        class_shift: str | None = None,
         dof: float = 2,
         series: str = "direct",
         n_terms: Any = "auto",
-        basis: Any = "subspace",
         landmarks: Any = None,
-        n_buckets: int | str | None = "auto",
-        normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | None = None,
-        dtype: str = "float32",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            n_components,
-            descriptors=descriptors,
-            n_pca=n_pca,
-            alpha=alpha,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
-            beta=beta,
-            dof=dof,
-            series=series,
-            n_terms=n_terms,
-            basis=basis,
-            landmarks=landmarks,
-            n_buckets=n_buckets,
-            normalize=normalize,
-            adapt=adapt,
-            half_life=half_life,
-            dtype=dtype,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.calibrate = calibrate
+        self.n_components = n_components
+        self.norm = norm
+        self.basis = basis
+        self.beta = beta
+        self.alpha = alpha
         self.class_weight = class_weight
-
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn from rows and labels, as one ``partial_fit`` would."""
-        return self._learn(X, y, None, sample_weight, first=True)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from one more batch.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
-            Non-negative rows.
-        y : array-like, shape (n,), or array-like or sparse matrix, shape (n, n_labels)
-            One label for each row, text or a number; new ones may appear at any time. Or an
-            indicator matrix, 1 where a row has a label and 0 where it has not: one binary
-            classifier for each column, all with one penalty.
-        classes : array-like, optional
-            All labels there will ever be; others are refused from then on. For an indicator matrix
-            the numbers of its columns.
-        sample_weight : array-like, shape (n,), optional
-            A weight of two equals a repeated row, a weight of zero no row.
-
-        Returns
-        -------
-        ExpChi2Classifier
-            This estimator.
-        """
-        return self._learn(X, y, classes, sample_weight, first=None)
+        self.half_life = half_life
+        self.descriptors = descriptors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.n_pca = n_pca
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.class_shift = class_shift
+        self.dof = dof
+        self.series = series
+        self.n_terms = n_terms
+        self.landmarks = landmarks
+        self.adapt = adapt
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from rows without labels: the histogram of inputs and the principal components."""
-        return self._observe(X, sample_weight, first=None)
-
-    def _observe(self, X: Any, sample_weight: ArrayLike | None, *, first: bool | None) -> Self:
-        def absent(known: Any, n_rows: int, heavy: NDArray[np.bool_] | None) -> Any:
-            targets = known
-            if not isinstance(known, IndicatorTargets):
-                targets = class_targets(known, self.class_weight)
-            return targets, targets.absent(n_rows)
-
-        return self._learn_rows(X, sample_weight, absent, first=first)
-
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        *,
-        first: bool | None,
-        given: NDArray[np.bool_] | None = None,
-    ) -> Self:
-        labelled = labelled_batch(self, y, classes, given)
-        return self._learn_rows(X, sample_weight, labelled, first=first)
-
-    def _learn_batch(self, batch: Batch, *, first: bool) -> None:
-        if batch.targets is None:
-            self._observe(batch.rows, batch.weights, first=first)
-        else:
-            rows, targets, weights = batch.rows, batch.targets, batch.weights
-            self._learn(rows, targets, None, weights, first=first, given=batch.given)
-
-    def _model_params(self) -> ModelParams:
-        if self.calibrate is not None:
-            as_choice(self.calibrate, ("quantile",), name="calibrate")
-        class_weight = as_class_weight(self.class_weight)
-        params = super()._model_params()
-        return ModelParams(
-            params.n_pca, params.penalty, calibrate=self.calibrate, class_weight=class_weight
-        )
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Labels seen or announced, sorted; numbers of columns where y is an indicator matrix."""
-        check_is_fitted(self)
-        known = self._stream.targets
-        if isinstance(known, IndicatorTargets):
-            return np.arange(known.n_targets)
-        assert isinstance(known, ClassTargets)
-        if not known.labels.size:
-            raise NotFittedError("No row has had a label yet: call partial_fit")
-        return known.labels.copy()
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Coefficients on the features, shape (n_classes, n_components)."""
-        return self._model().linear.coef.T
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """Intercepts, shape (n_classes,)."""
-        return self._model().linear.intercept
-
-    def _class_scores(self, model: FittedModel, X: Any) -> NDArray[np.float64]:
-        scores = self._scores(model, X)
-        if self.calibrate is None or model.classes is None:
-            return scores
-        assert model.calibration is not None
-        return scores - model.calibration.shifts
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return one score per row and class; for two classes one per row, positive for the second.
-
-        Where y was an indicator matrix, one per row and column, positive for rows with the label.
+        """Learn from rows without labels: the histogram of inputs and the principal components.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
             Non-negative rows.
+        sample_weight : array-like of shape (n,)
+            Weight of each row. By default all are 1.
 
         Returns
         -------
-        ndarray, shape (n, n_classes) or (n,)
+        Self
+            This estimator.
         """
-        model = self._model()
-        scores = self._class_scores(model, X)
-        if model.classes is None:
-            return 2.0 * scores - 1.0
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the highest score for each row, or an indicator matrix."""
-        model = self._model()
-        scores = self._class_scores(model, X)
-        if model.classes is None:
-            return (scores > 0.5).astype(np.intp)
-        labels: NDArray[Any] = np.asarray(model.classes)[scores.argmax(axis=1)]
-        return labels
+        return self._learn(X, None, sample_weight, has_target=False)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return one probability per row and class.
 
         A softmax of the scores, mixed with the same probability for every class: labels may be
-        wrong. Its inverse temperature and the share of the mixture have the least log-loss on rows
-        that were left out: all rows until they exceed features by an eighth, then a sample of
-        up to 1024. The class that :meth:`predict` returns has the highest probability. Where y was
-        an indicator matrix, the probability of each label, from a softmax of its own.
+        wrong. Its inverse temperature and the share of the mixture have the least log-loss on
+        sampled rows that were left out. The class that :meth:`predict` returns has the highest
+        probability. Where y was an indicator matrix, the probability of each label, from a softmax
+        of its own.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Non-negative rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
         """
         model = self._model()
-        return model.probabilities(self._class_scores(model, X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.class_weight is None and self.calibrate is None
-        return tags
+        return self._from_scores(model, X, model.probabilities)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of :meth:`predict_proba`."""
+        """Return the logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Non-negative rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+register(ExpChi2Classifier, name="ExpChi2Classifier")

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.estimators.checkpoints import Checkpoint
 from streamchi2.provenance import n_learnt
@@ -21,6 +20,10 @@ class FitStream:
     """``fit_stream`` for an estimator that holds a stream."""
 
     _stream: Stream
+    _fitted_stream: Any
+    _learn_batch: Any
+    __sklearn_is_fitted__: Any
+    __sklearn_tags__: Any
 
     def fit_stream(
         self,
@@ -118,14 +121,14 @@ class FitStream:
             batch_size=batch_size,
             name=source_name,
         )
-        saved = None
-        first = forget or not self.__sklearn_is_fitted__()  # type: ignore[attr-defined]
+        first = forget or not self.__sklearn_is_fitted__()
         learnt = {} if first else self._stream.provenance
+        saved = None
         if checkpoint is not None:
             saved = Checkpoint(checkpoint, checkpoint_every, frozenset(rows.names))
             if saved.restore(self, learnt):
                 learnt, first = self._stream.provenance, False
-        needed = self.__sklearn_tags__().target_tags.required  # type: ignore[attr-defined]
+        needed = self.__sklearn_tags__().target_tags.required
         if first and needed and rows.may_name_target and target is None:
             raise TypeError("target must name the column that holds the targets, got None")
         n_done = sum(n_learnt(learnt, name) for name in rows.names)
@@ -150,8 +153,8 @@ class FitStream:
 
         Estimators that have learnt the same row refuse to :meth:`merge`.
         """
-        check_is_fitted(self)
-        return {name: entry.n_rows for name, entry in sorted(self._stream.provenance.items())}
+        provenance = self._fitted_stream().provenance
+        return {name: entry.n_rows for name, entry in sorted(provenance.items())}
 
     def _take_in(self, batch: Batch, *, first: bool) -> None:
         """Learn from a batch and record where it came from, both or, if it is refused, neither."""
@@ -173,7 +176,3 @@ class FitStream:
                 stream.provenance = batch.recorded_in(before, n_rows)
                 raise
             stream.provenance = after
-
-    def _learn_batch(self: Any, batch: Batch, *, first: bool) -> None:
-        """Learn from a batch of a source; targets are for those who have a use for them."""
-        self._learn_rows(batch.rows, batch.weights, first=first)

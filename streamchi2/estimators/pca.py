@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
 
-from streamchi2.checks import Floats, as_estimator_rows
-from streamchi2.estimators.base import ComponentsEstimator
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_ROWS, PCA
+from streamchi2.checks import Floats
+from streamchi2.docstrings import documented
+from streamchi2.estimators.base import in_blocks
+from streamchi2.estimators.mapped import MapLearner
+from streamchi2.estimators.transformer import StreamTransformer
+from streamchi2.saving import register
 
 
-@documented(PCA, ATTRIBUTES, OF_ROWS)
-class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEstimator):
+@documented()
+class ExpChi2PCA(StreamTransformer, MapLearner):
     r"""Principal components of random features of the exp-chi2 kernel, learnt from a stream.
 
     .. math:: t(x) = U^\top (z(x) - \bar z), \qquad H = U \,\mathrm{diag}(d)\, U^\top
@@ -54,82 +54,58 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
         self,
         n_components: int | Mapping[str, int] = 1024,
         *,
-        descriptors: Mapping[str, Any] | None = None,
-        n_pca: Any = 256,
+        norm: str | None = None,
+        basis: Any = "subspace",
         beta: Any = "auto",
+        half_life: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_pca: Any = 256,
         dof: float = 2,
         series: str = "direct",
         n_terms: Any = "auto",
-        basis: Any = "subspace",
         landmarks: Any = None,
-        n_buckets: int | str | None = "auto",
-        normalize: str | None = None,
         adapt: bool = True,
-        half_life: float | None = None,
-        dtype: str = "float32",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
-        self.descriptors = descriptors
-        self.n_pca = n_pca
+        self.norm = norm
+        self.basis = basis
         self.beta = beta
+        self.half_life = half_life
+        self.descriptors = descriptors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.n_pca = n_pca
         self.dof = dof
         self.series = series
         self.n_terms = n_terms
-        self.basis = basis
         self.landmarks = landmarks
-        self.n_buckets = n_buckets
-        self.normalize = normalize
         self.adapt = adapt
-        self.half_life = half_life
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn from ``X``, as one ``partial_fit`` would.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
-            Non-negative rows.
-        y : ignored
-            There for pipelines.
-        sample_weight : array-like, shape (n,), optional
-            A weight of two equals a repeated row, a weight of zero no row.
-
-        Returns
-        -------
-        ExpChi2PCA
-            This estimator.
-        """
-        return self._learn_rows(X, sample_weight, first=True)
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of rows."""
-        return self._learn_rows(X, sample_weight, first=None)
 
     def transform(self, X: Any) -> Floats:
         """Return the principal components of rows, shape (n, n_pca).
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
             Non-negative rows.
 
         Returns
         -------
-        ndarray, shape (n, n_pca)
+        ndarray of shape (n, n_pca)
         """
-        check_is_fitted(self)
-        rows = as_estimator_rows(self, X, reset=False)
-        found = self._components()
-        assert found.feature_map is not None
-        features = found.feature_map.transform(rows, n_jobs=self.n_jobs)
-        # In float64: the mean is most of a feature, and what is left should keep its digits.
-        components = found.vectors.coordinates(features - found.mean)
-        return components.astype(features.dtype)
+        components, feature_map = self._components(), self._tracker().feature_map
+        rows = self._checked_rows(X, reset=False)
+
+        def work(block: Any) -> Floats:
+            features = feature_map.transform(block, n_jobs=self.n_jobs)
+            # In float64: the mean is most of a feature, and what is left should keep its digits.
+            centred = features - components.mean
+            projected: Floats = components.vectors.coordinates(centred).astype(features.dtype)
+            return projected
+
+        return in_blocks(work, rows)
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -139,33 +115,36 @@ class ExpChi2PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentsEs
     @property
     def mean_(self) -> NDArray[np.float64]:
         """Mean of the features."""
-        return self._components().mean
+        return self._components().mean.copy()
 
     @property
     def explained_variance_ratio_(self) -> Any:
         """Share of the features' variance along each component; a dict with descriptors."""
-        return self._named(self._components().variance_shares)
+        return self._by_descriptor(self._components().variance_shares)
 
     @property
     def explained_variance_(self) -> Any:
         """Variance along each component; a dict with descriptors."""
-        return self._named(self._components().variances)
+        return self._by_descriptor(self._components().variances)
 
     @property
     def singular_values_(self) -> Any:
         """Singular values of the centred features, one a component; a dict with descriptors."""
-        return self._named(self._components().singular_values)
+        return self._by_descriptor(self._components().singular_values)
 
     @property
     def noise_variance_(self) -> Any:
         """Mean variance of the features along the directions left out; a dict with descriptors."""
-        return self._named(self._components().noise_variances)
+        return self._by_descriptor(self._components().noise_variances)
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
+        return int(self._components().vectors.outputs[-1].stop)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # features have the dtype that was asked for
+        tags.transformer_tags.preserves_dtype = []  # features are float32
         return tags
+
+
+register(ExpChi2PCA, name="ExpChi2PCA")

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.numeric_targets import numeric_batch
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, LEARNER, OF_ROWS_WITH_TARGETS
-from streamchi2.estimators.regression import MapRegression
-from streamchi2.sources import Batch
-from streamchi2.statistics.targets import NumericTargets
+from streamchi2.docstrings import documented
+from streamchi2.estimators.mapped import MapLearner
+from streamchi2.estimators.predictors import StreamRegressor
+from streamchi2.readings import DescriptorReadings
+from streamchi2.saving import register
 
 
-@documented(LEARNER, ATTRIBUTES, OF_ROWS_WITH_TARGETS)
-class ExpChi2Regressor(RegressorMixin, MapRegression):
+@documented()
+class ExpChi2Regressor(StreamRegressor, MapLearner, DescriptorReadings):
     r"""Kernel ridge regression on histograms, learnt from a stream at linear cost.
 
     Rows become features of the exp-chi2 kernel (see :class:`ExpChi2Sampler`); least squares is
@@ -49,86 +48,66 @@ class ExpChi2Regressor(RegressorMixin, MapRegression):
     0.93
     """
 
-    _targets_kind = NumericTargets
+    _observes = True
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn from rows and targets, as one ``partial_fit`` would."""
-        return self._learn(X, y, sample_weight, first=True)
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
-            Non-negative rows.
-        y : array-like, shape (n,) or (n, n_targets)
-            Finite targets.
-        sample_weight : array-like, shape (n,), optional
-            A weight of two equals a repeated row, a weight of zero no row.
-
-        Returns
-        -------
-        ExpChi2Regressor
-            This estimator.
-        """
-        return self._learn(X, y, sample_weight, first=None)
+    def __init__(
+        self,
+        n_components: int | Mapping[str, int] = 1024,
+        *,
+        norm: str | None = None,
+        basis: Any = "subspace",
+        beta: Any = "auto",
+        alpha: float | str = "auto",
+        half_life: float | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_pca: Any = None,
+        penalty: str = "ridge",
+        l1_ratio: float = 0.5,
+        dof: float = 2,
+        series: str = "direct",
+        n_terms: Any = "auto",
+        landmarks: Any = None,
+        adapt: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.norm = norm
+        self.basis = basis
+        self.beta = beta
+        self.alpha = alpha
+        self.half_life = half_life
+        self.descriptors = descriptors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.n_pca = n_pca
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.dof = dof
+        self.series = series
+        self.n_terms = n_terms
+        self.landmarks = landmarks
+        self.adapt = adapt
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without targets: the histogram of inputs and the principal components.
 
         The number of targets must be known by then.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Non-negative rows.
+        sample_weight : array-like of shape (n,)
+            Weight of each row. By default all are 1.
+
+        Returns
+        -------
+        Self
+            This estimator.
         """
         check_is_fitted(self)
+        return self._learn(X, None, sample_weight, has_target=False)
 
-        def absent(known: Any, n_rows: int, heavy: Any) -> Any:
-            return known, known.absent(n_rows)
 
-        return self._learn_rows(X, sample_weight, absent, first=False)
-
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        *,
-        first: bool | None,
-        given: NDArray[np.bool_] | None = None,
-    ) -> Self:
-        return self._learn_rows(X, sample_weight, numeric_batch(self, y, given), first=first)
-
-    def _learn_batch(self, batch: Batch, *, first: bool) -> None:
-        if batch.targets is None and not first:
-            self.observe(batch.rows, batch.weights)
-        else:
-            rows, targets, weights = batch.rows, batch.targets, batch.weights
-            self._learn(rows, targets, weights, first=first, given=batch.given)
-
-    @property
-    def _flat(self) -> bool:
-        known = self._stream.targets
-        assert isinstance(known, NumericTargets)
-        return known.flat
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Coefficients on the features, shape (n_components,) or (n_targets, n_components)."""
-        coef = self._model().linear.coef.T
-        return coef[0] if self._flat else coef
-
-    @property
-    def intercept_(self) -> NDArray[np.float64] | np.float64:
-        """Intercept, a number or shape (n_targets,)."""
-        intercept = self._model().linear.intercept
-        number: np.float64 = intercept[0]
-        return number if self._flat else intercept
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the predicted targets, shape (n,) or (n, n_targets) as they were learnt."""
-        scores = self._scores(self._model(), X)
-        return scores[:, 0] if self._flat else scores
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+register(ExpChi2Regressor, name="ExpChi2Regressor")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from streamchi2.checks import Floats, as_estimator_rows
-from streamchi2.estimators.base import MapEstimator
-from streamchi2.estimators.documented import documented
-from streamchi2.estimators.parameter_docs import ATTRIBUTES, OF_ROWS, SAMPLER
+from streamchi2.checks import Floats
+from streamchi2.docstrings import documented
+from streamchi2.estimators.base import in_blocks
+from streamchi2.estimators.mapped import MapEstimator
+from streamchi2.estimators.transformer import StreamTransformer
+from streamchi2.saving import register
 
 
-@documented(SAMPLER, ATTRIBUTES, OF_ROWS)
-class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstimator):
+@documented()
+class ExpChi2Sampler(StreamTransformer, MapEstimator):
     r"""Random Fourier features of the exp-chi2 kernel, learnt from a stream of histograms.
 
     .. math:: z(x)^\top z(y) \approx k(x, y) = \exp(-\beta\,\chi^2(x, y))
@@ -56,85 +56,65 @@ class ExpChi2Sampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapEstim
     rms error of the kernel 0.0120
     """
 
+    _learns = False
+
     def __init__(
         self,
         n_components: int | None = 1024,
         *,
+        norm: str | None = None,
+        basis: str = "orthogonal",
         beta: float | str = "auto",
+        half_life: float | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
         dof: float = 2,
         series: str = "direct",
         n_terms: int | str = "auto",
-        basis: str = "orthogonal",
         landmarks: Any = None,
         n_buckets: int | str | None = "auto",
-        normalize: str | None = None,
-        adapt: bool = True,
-        half_life: float | None = None,
         dtype: str = "float32",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        adapt: bool = True,
     ) -> None:
         self.n_components = n_components
+        self.norm = norm
+        self.basis = basis
         self.beta = beta
+        self.half_life = half_life
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.dof = dof
         self.series = series
         self.n_terms = n_terms
-        self.basis = basis
         self.landmarks = landmarks
         self.n_buckets = n_buckets
-        self.normalize = normalize
-        self.adapt = adapt
-        self.half_life = half_life
         self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _learns = False
-
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything and learn from ``X``, as one ``partial_fit`` would.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
-            Non-negative rows.
-        y : ignored
-            There for pipelines.
-        sample_weight : array-like, shape (n,), optional
-            A weight of zero is as good as no row.
-
-        Returns
-        -------
-        ExpChi2Sampler
-            This estimator.
-        """
-        return self._learn_rows(X, sample_weight, first=True)
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of rows."""
-        return self._learn_rows(X, sample_weight, first=None)
+        self.adapt = adapt
 
     def transform(self, X: Any) -> Floats:
         """Return the features of rows, shape (n, n_components).
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame, shape (n, d)
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
             Non-negative rows.
 
         Returns
         -------
-        ndarray, shape (n, n_components)
+        ndarray of shape (n, n_components)
         """
-        reading = self._reading
-        rows = as_estimator_rows(self, X, reset=False)
-        return reading.feature_map.transform(rows, n_jobs=self.n_jobs)
+        feature_map = self._tracker().feature_map
+        rows = self._checked_rows(X, reset=False)
+        return in_blocks(lambda block: feature_map.transform(block, n_jobs=self.n_jobs), rows)
 
     @property
     def _n_features_out(self) -> int:
-        return self._reading.feature_map.n_components
+        return self._tracker().feature_map.n_components
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # features have the dtype that was asked for
         return tags
+
+
+register(ExpChi2Sampler, name="ExpChi2Sampler")

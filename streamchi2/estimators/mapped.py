@@ -1,0 +1,138 @@
+"""Base classes of the estimators whose stream has a feature map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from streamchi2.checks import Rows, as_estimator_rows, check_named_alike, columns_of
+from streamchi2.estimators.base import StreamEstimator, refuse_change
+from streamchi2.estimators.descriptors import resolved_columns
+from streamchi2.features import MapSpec, Tracker
+from streamchi2.readings import MapReadings
+from streamchi2.solvers.choice import LearnerSpec
+from streamchi2.solvers.components import Components
+from streamchi2.statistics.targets import Targets
+from streamchi2.stream import Stream
+from streamchi2.threads import n_workers
+
+
+class MapEstimator(MapReadings, StreamEstimator):
+    """An estimator whose stream has a feature map."""
+
+    random_state: Any
+    n_jobs: int | None
+    landmarks: Any
+    descriptors: Mapping[str, Any] | None = None
+    _learns = True  # statistics of the features
+
+    def new_shard(self) -> Self:
+        """Return an estimator with this one's map that has learnt nothing: a worker's share.
+
+        Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the
+        shards: the result is that of one pass. The map must have been planned: refused before.
+        """
+        stream = self._fitted_stream().shard()
+        shard: Self = clone(self)
+        shard._stream = stream
+        return shard
+
+    def _tracker(self) -> Tracker:
+        stream = self._fitted_stream()
+        tracker: Tracker = stream.cached("tracker", lambda: stream.settled().tracker)
+        return tracker
+
+    def _new_stream(self, X: Any, n_features: int, targets: Targets | None) -> Stream:
+        check_named_alike(self.landmarks, X, name="landmarks")
+        # Checked once before the draw: a refusal must not advance a shared random state.
+        spec = self._map_spec(n_features, 0, X)
+        return Stream(
+            n_features,
+            names=columns_of(X)[1],
+            spec=spec.with_seed(drawn_seed(self.random_state)),
+            targets=targets,
+            half_life=spec.half_life,
+            learns=self._learns,
+            by_class=self._is_balanced(),
+        )
+
+    def _refuse_changes(self, stream: Stream) -> None:
+        check_random_state(self.random_state)  # refuses nonsense, draws nothing
+        fixed = isinstance(self.random_state, Integral)
+        seed = drawn_seed(self.random_state) if fixed else stream.spec.seed
+        difference = self._map_spec(stream.n_features, seed).difference(stream.spec)
+        if difference is not None:
+            refuse_change(*difference)
+
+    def _map_spec(self, n_features: int, seed: int, X: Any = None) -> MapSpec:
+        """Return the checked parameters of the map; ``X`` is a first batch, None a later one."""
+        n_workers(self.n_jobs)
+        columns = None
+        if self.descriptors is not None:
+            names = getattr(self, "feature_names_in_", None) if X is None else columns_of(X)[1]
+
+            def chosen(name: str, selector: Any) -> Any:
+                # A selector may look at values and dtypes: it is asked once, about the first batch.
+                return self._stream.spec.descriptors.get(name, ()) if X is None else selector(X)
+
+            columns = resolved_columns(self.descriptors, n_features, names, chosen)
+        return MapSpec.of(self.get_params(deep=False), n_features, seed, columns)
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Rows:
+        return as_estimator_rows(self, X, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class MapLearner(MapEstimator):
+    """A map estimator that learns from the features, of several descriptors if there are some."""
+
+    n_pca: Any
+
+    @property
+    def descriptor_columns_(self) -> dict[str, list[int]]:
+        """Columns of X that each descriptor reads."""
+        columns = self._fitted_stream().spec.descriptors
+        if columns is None:
+            raise AttributeError("descriptor_columns_ needs descriptors, got None")
+        return {name: list(own) for name, own in columns.items()}
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """With ``n_pca``: share of the features' variance that each principal component holds.
+
+        With several descriptors, of each by itself: a dict.
+        """
+        components = self._components()
+        if self.n_pca is None:
+            raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
+        return self._by_descriptor(components.variance_shares)
+
+    def _learner_spec(self) -> LearnerSpec:
+        """Return the checked parameters that decide how statistics become a model."""
+        return LearnerSpec.of(self.get_params(deep=False))
+
+    def _check_params(self, n_features: int) -> None:
+        self._learner_spec()
+
+    def _components(self) -> Components:
+        return self._components_of(self._learner_spec().n_pca)
+
+    def _by_descriptor(self, values: tuple[Any, ...]) -> Any:
+        """Return what there is for each descriptor under its name, or the only one as it is."""
+        names = self._fitted_stream().spec.names
+        return values[0] if names is None else dict(zip(names, values, strict=True))
+
+
+def drawn_seed(random_state: Any) -> int:
+    """Return a seed, drawn from the random state that a user has given."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
