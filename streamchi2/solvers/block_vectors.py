@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from streamchi2.checks import Floats
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.statistics.moments import RegressionMoments
 
 
 def consecutive(sizes: tuple[int, ...]) -> tuple[slice, ...]:

@@ -1,193 +1,141 @@
-"""From regression scores to comparable scores and to probabilities, out of statistics and a sample.
+"""From regression scores to comparable scores and to probabilities, out of left-out scores.
 
 Least squares on one-hot targets gives scores that are neither probabilities nor comparable between
-many classes. Both are mended on a small sample of the rows that were learnt, each scored as if it
-had been left out, which least squares allows in closed form.
+many classes. Both are mended on the left-out scores of sampled rows, each row with the share of its
+copies that had each class as a label.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize, root
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
-from streamchi2.checks import Floats
-from streamchi2.solvers.linear_model import LinearModel
-from streamchi2.solvers.ridge import ridge
-from streamchi2.state import Array, Float, Kind, Object, SavedValue, TupleOf, require
-from streamchi2.statistics.moments import effective_count
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.saving import Value, saved
 
 _INVERSE_TEMPERATURE = 0.1, 1000.0  # of scores between zero and one
 _LARGEST_SHARE = 0.9  # of labels that say nothing
 # Rows that the prior of temperature and share is worth: among 0 to 8 the best mean log-loss on five
 # sets of examples/benchmarks/probabilities.py; on seven others there the result is as good.
 _PRIOR_ROWS = 4.0, 1.0
-USUAL_INVERSE_TEMPERATURE = 5.0  # until two classes have been seen
-_LEAST_REST = 1e-3  # a row that decides its own score alone cannot be left out
+_USUAL = 5.0, 0.0  # inverse temperature and share until two classes have been seen
 
 
+@saved("calibration")
 @dataclass(frozen=True, eq=False)
-class Calibration(SavedValue):
+class Calibration(Value):
     r"""Shifts of the class scores, and how the rest becomes probabilities.
 
     .. math:: p_k = (1 - \epsilon) \frac{e^{b s_k}}{\sum_j e^{b s_j}} + \frac{\epsilon}{c}
 
     b is the inverse temperature. A share :math:`\epsilon` of the labels may be wrong, one class as
     likely as the other: however far apart scores are, no probability is closer to one than that.
+    Labels of which a row may have several have b and share each, and two scores, s and 1 - s.
+
+    Parameters
+    ----------
+    shifts : ndarray, shape (c,)
+        To be subtracted from scores.
+    inverse_temperature, uniform_share : ndarray, shape (1,) or (c,)
+        Of all classes together, or of each label.
+    of_labels : bool
+        Whether a row may have several.
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "shifts": Array(),
-        "inverse_temperature": Float(0.0),
-        "uniform_share": Float(0.0),
-    }
-
-    shifts: NDArray[np.float64]  # (c,)
-    inverse_temperature: float
-    uniform_share: float = 0.0
-
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one probability per class, rows adding up to one, for scores already shifted.
-
-        Scores have shape (n, c) or (c,); the class of the highest has the highest probability.
-        """
-        share = self.uniform_share
-        probabilities: NDArray[np.float64] = softmax(self.inverse_temperature * scores, axis=-1)
-        return (1.0 - share) * probabilities + share / scores.shape[-1] if share else probabilities
-
-    def validate(self) -> None:
-        """Require a share that leaves something to the scores."""
-        require(self.uniform_share < 1.0, "uniform_share must be below 1")
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCalibration(SavedValue):
-    """One :class:`Calibration` for each label that a row has or has not, scores s and 1 - s."""
-
-    STATE: ClassVar[dict[str, Kind]] = {"labels": TupleOf(Object((Calibration,)))}
-
-    labels: tuple[Calibration, ...]
+    shifts: NDArray[np.float64]
+    inverse_temperature: NDArray[np.float64]
+    uniform_share: NDArray[np.float64]
+    of_labels: bool
 
     @classmethod
-    def fitted(
+    def of_classes(
         cls,
         scores: NDArray[np.float64],
         targets: NDArray[np.float64],
         weights: NDArray[np.float64],
-    ) -> LabelCalibration:
-        """Return that of scores of left-out rows for targets 0 and 1, both of shape (m, t)."""
-        codes = targets.astype(np.intp)
-        found = [
-            fitted_softmax(_two_classes(own), codes[:, place], weights)
-            for place, own in enumerate(scores.T)
+        shares: NDArray[np.float64],
+        class_shift: str | None = None,
+    ) -> Self:
+        """Fit to scores of left-out rows, shape (m, c).
+
+        Parameters
+        ----------
+        scores, targets : ndarray, shape (m, c)
+            Of sampled rows; the targets of a row are shares of classes.
+        weights : ndarray, shape (m,)
+            How much of the stream each row stands for.
+        shares : ndarray, shape (c,)
+            Of the classes in the stream; a class without rows changes nothing for the others.
+        class_shift : "quantile" or None, default=None
+            Whether classes are shifted.
+        """
+        seen = shares > 0.0
+        shifts = np.zeros(shares.size)
+        if class_shift is not None:
+            shifts = quantile_shifts(scores, weights, shares)
+        softmax_params = fitted_softmax((scores - shifts)[:, seen], targets[:, seen], weights)
+        return cls(shifts, *(np.array([param]) for param in softmax_params), of_labels=False)
+
+    @classmethod
+    def of_indicators(
+        cls,
+        scores: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> Self:
+        """Fit to scores of left-out rows, for labels of which a row may have several."""
+        fitted = [
+            fitted_softmax(np.stack([1.0 - s, s], 1), np.stack([1.0 - y, y], 1), weights)
+            for s, y in zip(scores.T, targets.T, strict=True)
         ]
-        return cls(tuple(Calibration(np.zeros(2), *softmax) for softmax in found))
-
-    def for_labels(self, n_labels: int) -> LabelCalibration:
-        """Return that of more labels, the others as sure of themselves as two classes at first."""
-        rest = Calibration(np.zeros(2), USUAL_INVERSE_TEMPERATURE)
-        return LabelCalibration((*self.labels, *[rest] * (n_labels - len(self.labels))))
-
-    def validate(self) -> None:
-        """Require two scores a label, and no shifts."""
-        fits = all(own.shifts.shape == (2,) and not own.shifts.any() for own in self.labels)
-        require(fits, "labels have two scores, and no shifts")
+        temperatures, shares = np.array(fitted).reshape(-1, 2).T
+        return cls(np.zeros(len(fitted)), temperatures, shares, of_labels=True)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of each label, shape (n, t)."""
-        columns = [
-            own.probabilities(_two_classes(column))[:, 1]
-            for own, column in zip(self.labels, scores.T, strict=True)
-        ]
-        return np.column_stack(columns)
+        """Return a probability per class or label, for scores already shifted.
+
+        Scores have shape (n, c) or (c,); the class of the highest has the highest probability.
+        """
+        b, share = self.inverse_temperature, self.uniform_share
+        n_outcomes = 2 if self.of_labels else scores.shape[-1]
+        plain = expit(b * (2.0 * scores - 1.0)) if self.of_labels else softmax(b * scores, axis=-1)
+        return np.asarray((1.0 - share) * plain + share / n_outcomes)
+
+    def ordered(self, columns: NDArray[np.intp]) -> Self:
+        """Return that of scores whose columns stand in another order, new ones among them.
+
+        What was not there is a class without rows, a label as sure of itself as two classes are at
+        first.
+        """
+        n_new = max(columns.size - self.shifts.size, 0)
+        shift = 1.0 if self.shifts.any() else 0.0
+        shifts = np.append(self.shifts, np.full(n_new, shift))[columns]
+        if not self.of_labels:
+            return replace(self, shifts=shifts)
+        pairs = zip((self.inverse_temperature, self.uniform_share), _USUAL, strict=True)
+        params = [np.append(values, np.full(n_new, usual))[columns] for values, usual in pairs]
+        return replace(self, shifts=shifts, inverse_temperature=params[0], uniform_share=params[1])
 
 
-def _two_classes(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.column_stack([1.0 - scores, scores])
-
-
-def own_shares(
-    model: LinearModel, moments: RegressionMoments, features: Floats, *, exact: bool
-) -> NDArray[np.float64]:
-    r"""Return how much of its own target each row that was learnt finds in its score.
-
-    .. math:: h_i = \frac1n + \frac{\sum w}{n} \tilde z_i^\top (H + \alpha I)^{-1} \tilde z_i
-
-    for ridge, which is exact for rows of the mean weight :math:`\sum w / n`: one copy where
-    weights are numbers of copies. Elastic nets take the mean of all rows for each output: one more
-    than the number of its non-zero coefficients, over n, as generalised cross-validation does.
-
-    Parameters
-    ----------
-    model : LinearModel
-        Fitted to the moments, in the same coordinates as the features.
-    moments : RegressionMoments
-        A flat ``scatter`` is a diagonal.
-    features : ndarray, shape (m, d)
-        Rows that were learnt.
-    exact : bool
-        Whether the model is a ridge regression.
-
-    Returns
-    -------
-    ndarray, shape (m, 1) or (1, t)
-
-    References
-    ----------
-    Cook (1977), doi:10.1080/00401706.1977.10489493; Zou, Hastie and Tibshirani (2007),
-    doi:10.1214/009053607000000127.
-    """
-    if not exact:
-        shares: NDArray[np.float64] = (1.0 + np.count_nonzero(model.coef, axis=0)) / moments.count
-        return shares[None, :]
-    centred = np.asarray(features, dtype=np.float64) - moments.mean
-    # Ridge regression with the rows themselves as cross scatter: robust where alpha is tiny.
-    problem = replace(moments, cross=centred.T, target_mean=np.zeros(centred.shape[0]))
-    solved = ridge(problem, model.alpha).coef
-    own = 1.0 + moments.weight * np.einsum("ij,ji->i", centred, solved)
-    return np.asarray(own)[:, None] / moments.count
-
-
-def left_out_scores(
-    scores: NDArray[np.float64], targets: NDArray[np.float64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    r"""Return the scores that rows would have had, had one copy of each not been learnt.
-
-    .. math:: s_{-i} = \frac{s_i - h_i y_i}{1 - h_i}
-
-    >>> from streamchi2.statistics.target_moments import TargetMoments
-    >>> rows, targets = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [0.0], [1.0]])
-    >>> moments = TargetMoments(1, 1).update(rows, targets).summary()
-    >>> model = ridge(moments, 1.0)
-    >>> shares = own_shares(model, moments, rows, exact=True)
-    >>> bool(np.isclose(left_out_scores(model.scores(rows), targets, shares)[2, 0], 0.0))
-    True
-    """
-    rest = np.maximum(1.0 - shares, _LEAST_REST)
-    left_out: NDArray[np.float64] = (scores - shares * targets) / rest
-    return left_out
-
-
-def fitted_inverse_temperature(
-    scores: NDArray[np.float64], codes: NDArray[np.intp], weights: NDArray[np.float64]
-) -> float:
+def fitted_inverse_temperature(scores: NDArray[np.float64], members: NDArray[np.float64]) -> float:
     """Return the factor of the scores whose softmax has the least weighted log-loss.
 
+    ``members``, shape (m, c), is the weight of each row's copies in each class.
+
     >>> scores = np.array([[0.7, 0.3], [0.4, 0.6], [0.6, 0.4]])
-    >>> round(fitted_inverse_temperature(scores, np.array([0, 1, 1]), np.ones(3)), 1)
+    >>> round(fitted_inverse_temperature(scores, np.eye(2)[[0, 1, 1]]), 1)
     3.8
     """
-    rows = np.arange(codes.size)
+    weights, target = members.sum(axis=1), float((members * scores).sum())
 
     def slope(inverse_temperature: float) -> float:
         """Return the derivative of the log-loss, which grows: the loss is convex."""
         expected = (softmax(inverse_temperature * scores, axis=1) * scores).sum(axis=1)
-        return float(weights @ (expected - scores[rows, codes]))
+        return float(weights @ expected) - target
 
     low, high = _INVERSE_TEMPERATURE
     if slope(low) >= 0.0:
@@ -198,15 +146,15 @@ def fitted_inverse_temperature(
 
 
 def fitted_softmax(
-    scores: NDArray[np.float64], codes: NDArray[np.intp], weights: NDArray[np.float64]
+    scores: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float]:
     r"""Return inverse temperature and uniform share of the least penalised log-loss.
 
-    .. math:: -\sum_i w_i \log p_{y_i} + 4 \log^2(b / b_0) - \log(1 - \epsilon)
+    .. math:: -\sum_{ik} w_i y_{ik} \log p_{ik} + 4 \log^2(b / b_0) - \log(1 - \epsilon)
 
     with :math:`b_0` the best inverse temperature without a share, and weights that add up to the
     number of rows that they stand for: the penalty is worth a few rows. Where a small share does
-    not help, there is none.
+    not help, there is none; where only one class has rows, 5 and none.
 
     References
     ----------
@@ -220,40 +168,43 @@ def fitted_softmax(
     >>> scores = np.eye(3)[codes] + random.normal(scale=0.1, size=(2000, 3))
     >>> wrong = random.random(2000) < 0.3
     >>> codes[wrong] = random.integers(0, 3, wrong.sum())
-    >>> round(fitted_softmax(scores, codes, np.ones(2000))[1], 1)
+    >>> round(fitted_softmax(scores, np.eye(3)[codes], np.ones(2000))[1], 1)
     0.3
     """
-    alone = fitted_inverse_temperature(scores, codes, weights)
-    total = float(weights.sum())
-    weights = weights * (effective_count(total, float(weights @ weights)) / total)
-    rows, n_classes = np.arange(codes.size), scores.shape[1]
+    # Kish's number of rows that such weights stand for.
+    members = (weights * (weights.sum() / (weights @ weights)))[:, None] * targets
+    if np.count_nonzero(members.any(axis=0)) < 2:
+        return _USUAL
+    alone = fitted_inverse_temperature(scores, members)
+    n_classes = scores.shape[1]
     temperature_rows, share_rows = _PRIOR_ROWS
-    own_scores, centre = scores[rows, codes], float(np.log(alone))
+    centre = float(np.log(alone))
 
     def loss(params: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the penalised log-loss at (log b, share), and its gradient."""
         factor, share = np.exp(params[0]), params[1]
-        shares = softmax(factor * scores, axis=1)
-        own = shares[rows, codes]
-        mixed = np.maximum((1.0 - share) * own + share / n_classes, 1e-100)
-        gain = own * (own_scores - (shares * scores).sum(axis=1)) / mixed
+        plain = softmax(factor * scores, axis=1)
+        mixed = np.maximum((1.0 - share) * plain + share / n_classes, 1e-100)
+        per_mixed = members / mixed
+        gain = plain * (scores - (plain * scores).sum(axis=1, keepdims=True))
         away = params[0] - centre
-        value = -weights @ np.log(mixed) + temperature_rows * away**2
-        by_temperature = -(1.0 - share) * factor * (weights @ gain) + 2.0 * temperature_rows * away
-        by_share = -weights @ ((1.0 / n_classes - own) / mixed) + share_rows / (1.0 - share)
+        value = -(members * np.log(mixed)).sum() + temperature_rows * away**2
+        by_temperature = -(1.0 - share) * factor * (per_mixed * gain).sum()
+        by_temperature += 2.0 * temperature_rows * away
+        by_share = -(per_mixed * (1.0 / n_classes - plain)).sum() + share_rows / (1.0 - share)
         return value - share_rows * np.log1p(-share), np.array([by_temperature, by_share])
 
     if loss(np.array([centre, 0.0]))[1][1] >= 0.0:
         return alone, 0.0
     bounds = (tuple(np.log(_INVERSE_TEMPERATURE)), (0.0, _LARGEST_SHARE))
     start = np.array([centre, _LARGEST_SHARE / 10.0])
-    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    params = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     # To the last digits, so that scores which differ by rounding give probabilities that do.
     with np.errstate(invalid="ignore"):  # a step may leave the domain; its end is checked
-        exact = root(lambda params: loss(params)[1], found, tol=1e-13)
-    if np.abs(exact.x - found).max() < 1e-2 and 0.0 <= exact.x[1] <= _LARGEST_SHARE:
-        found = exact.x
-    return float(np.exp(found[0])), float(found[1])
+        exact = root(lambda params: loss(params)[1], params, tol=1e-13)
+    if np.abs(exact.x - params).max() < 1e-2 and 0.0 <= exact.x[1] <= _LARGEST_SHARE:
+        params = exact.x
+    return float(np.exp(params[0])), float(params[1])
 
 
 def quantile_shifts(
@@ -288,7 +239,7 @@ def quantile_shifts(
     order = np.argsort(scores, axis=0)
     above = np.cumsum(weights[order[::-1]], axis=0)[::-1] - weights[order]
     above = above / weights.sum()
-    places = np.argmax(above <= shares / 2.0 + 1e-12, axis=0)
+    rows = np.argmax(above <= shares / 2.0 + 1e-12, axis=0)
     columns = np.arange(scores.shape[1])
     # A class without rows scores zero everywhere; its members would be taught to score one.
-    return np.where(shares > 0.0, scores[order[places, columns], columns], 1.0)
+    return np.where(shares > 0.0, scores[order[rows, columns], columns], 1.0)

@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from streamchi2.checks import as_positive_int
+from streamchi2.solvers.block_vectors import BlockVectors, consecutive
+from streamchi2.statistics.moments import Moments
 from streamchi2.threads import one_blas_thread
+
+NumberOfComponents = int | float | tuple[int | float | None, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +24,80 @@ class Eigenpairs:
 
     values: NDArray[np.float64]  # (n,)
     vectors: NDArray[np.float64]  # (d, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal components of features, and the mean about which they are taken.
+
+    Each descriptor has eigenpairs of its own; without descriptors there is one tuple of pairs.
+    """
+
+    mean: NDArray[np.float64]  # (D,)
+    pairs: tuple[Eigenpairs, ...]
+    variance_shares: tuple[NDArray[np.float64], ...]
+    count: float  # of rows
+    weight: float
+
+    @classmethod
+    def of(cls, moments: Moments, sizes: tuple[int, ...], n_pca: NumberOfComponents) -> Components:
+        """Return the components of features in consecutive descriptors of these sizes.
+
+        ``n_pca``, a number or a share of the variance, may differ between descriptors; None: all.
+        """
+        numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(sizes)
+        scatter, pairs, shares = moments.scatter(), [], []
+        for columns, number in zip(consecutive(sizes), numbers, strict=True):
+            block = scatter[columns, columns]
+            pairs.append(principal_components(block, number or block.shape[0]))
+            total = float(block.trace())
+            shares.append(pairs[-1].values / total if total > 0 else 0.0 * pairs[-1].values)
+        return cls(moments.mean, tuple(pairs), tuple(shares), moments.count, moments.weight)
+
+    @property
+    def vectors(self) -> BlockVectors:
+        """The directions, those of one descriptor after those of the other."""
+        return BlockVectors(tuple(pairs.vectors for pairs in self.pairs))
+
+    @property
+    def variances(self) -> tuple[NDArray[np.float64], ...]:
+        """Variance along each component: scatter over the number of rows less one."""
+        # Weights need not count rows: the scatter is per unit of weight.
+        per_row = self.count / self.weight if self.weight > 0.0 else 1.0
+        freedom = max(self.count - 1.0, 1.0)
+        return tuple(pairs.values * per_row / freedom for pairs in self.pairs)
+
+    @property
+    def singular_values(self) -> tuple[NDArray[np.float64], ...]:
+        """Singular values of the centred features: roots of the scatter along each component."""
+        freedom = max(self.count - 1.0, 1.0)
+        return tuple(np.sqrt(variances * freedom) for variances in self.variances)
+
+    @property
+    def noise_variances(self) -> tuple[float, ...]:
+        """Mean variance along the directions that are left out, for each descriptor."""
+        blocks = zip(self.variances, self.variance_shares, self.pairs, strict=True)
+        return tuple(
+            noise_variance(variances, float(shares.sum()), pairs.vectors.shape[0], self.count)
+            for variances, shares, pairs in blocks
+        )
+
+
+def noise_variance(
+    variances: NDArray[np.float64], share: float, n_features: int, count: float
+) -> float:
+    """Return the mean variance along directions left out, where those kept hold a share of all.
+
+    As in scikit-learn, directions in which so few rows cannot vary do not count.
+
+    >>> round(noise_variance(np.array([6.0, 2.0]), 0.8, 4, 100.0), 12)
+    1.0
+    """
+    n_left = min(n_features, round(count)) - variances.size
+    if n_left <= 0 or share <= 0.0:
+        return 0.0
+    rest = float(variances.sum()) * (1.0 - share) / share
+    return max(rest, 0.0) / n_left
 
 
 def leading_eigenpairs(scatter: NDArray[np.float64], n: float) -> Eigenpairs:

@@ -35,12 +35,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
-from streamchi2.checks import Floats
-from streamchi2.solvers import left_out_error
-from streamchi2.solvers.left_out_error import SampledRows
+from streamchi2.solvers import left_out
+from streamchi2.solvers.left_out import TIE, SampledRows
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.statistics.moments import RegressionMoments
 
 Groups = tuple[slice, ...]
 
@@ -54,7 +53,6 @@ _MAX_STEPS = 100
 _N_HALVINGS = 17  # candidates, five decades
 _PATIENCE = 4  # halvings, more than a decade, that must bring something
 _WORTH = 1.01  # of the least error: what a smaller choice of groups may cost
-_TIE = 1e-5  # of an error: differences that mean nothing
 _ENTRY = 1.01  # alphas of entry are worked out to a hundredth
 
 
@@ -81,10 +79,11 @@ def group_lasso(moments: RegressionMoments, groups: Groups, alpha: float) -> Lin
 
     Examples
     --------
-    >>> from streamchi2.statistics.target_moments import TargetMoments
+    >>> from streamchi2.statistics.moments import Moments
     >>> rows = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
-    >>> moments = TargetMoments(2, 1).update(rows, 2 * rows[:, :1]).summary()
-    >>> group_lasso(moments, (slice(0, 1), slice(1, 2)), alpha=1.0).coef.round(3)
+    >>> moments = Moments.empty(np.zeros(2), np.zeros(1))
+    >>> moments.add(rows, 2 * rows[:, :1], np.ones(4))
+    >>> group_lasso(moments.summary(), (slice(0, 1), slice(1, 2)), alpha=1.0).coef.round(3)
     array([[1.106],
            [0.   ]])
     """
@@ -119,7 +118,7 @@ def scaled(
 def definite(moments: RegressionMoments) -> RegressionMoments:
     """Return moments whose scatter is a square matrix without negative eigenvalues."""
     scatter = np.diag(moments.scatter) if moments.scatter.ndim == 1 else moments.scatter
-    return replace(moments, scatter=left_out_error.definite(scatter)[0])
+    return replace(moments, scatter=left_out.definite(scatter)[0])
 
 
 def penalty_weights(moments: RegressionMoments, groups: Groups) -> NDArray[np.float64]:
@@ -150,19 +149,13 @@ class Chosen(NamedTuple):
     scales: NDArray[np.float64]
 
 
-def chosen_group_scales(
-    moments: RegressionMoments,
-    groups: Groups,
-    features: Floats,
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> Chosen:
+def chosen_group_scales(moments: RegressionMoments, groups: Groups, sample: SampledRows) -> Chosen:
     r"""Choose groups by the group lasso, and how much to shrink, by rows that are left out.
 
     One alpha cannot do both: strong enough to leave out noise it shrinks the rest too much, and
     what predicts best lets noise in. So the lasso gives relative scales of the groups, and ridge
     regression in these scales has a penalty of its own (as in the relaxed lasso). The error is that
-    of :class:`~streamchi2.solvers.left_out_error.SampledRows`, with ridge's leverages
+    of :class:`~streamchi2.solvers.left_out.SampledRows`, with ridge's leverages
     :math:`1/W + z^\top (H + D^{-1})^{-1} z`.
 
     Alphas are powers of two below the largest at which a group enters, downwards until four have
@@ -176,10 +169,8 @@ def chosen_group_scales(
         Of all rows, :func:`definite`.
     groups : tuple of slice
         As in :func:`group_lasso`.
-    features, targets : ndarray, shapes (m, d) and (m, t)
-        Sampled rows, in the coordinates of the moments.
-    weights : ndarray, shape (m,)
-        Total weight of the rows of the stream that equal the sampled one.
+    sample : SampledRows
+        In the coordinates of the moments.
 
     Notes
     -----
@@ -191,23 +182,25 @@ def chosen_group_scales(
 
     Examples
     --------
-    >>> from streamchi2.statistics.target_moments import TargetMoments
+    >>> from streamchi2.statistics.moments import Moments
     >>> random = np.random.default_rng(0)
     >>> rows = random.normal(size=(200, 4))
     >>> targets = rows[:, :1] + 0.5 * random.normal(size=(200, 1))
-    >>> moments = TargetMoments(4, 1).update(rows, targets).summary()
+    >>> moments = Moments.empty(np.zeros(4), np.zeros(1))
+    >>> moments.add(rows, targets, np.ones(200))
     >>> groups = slice(0, 2), slice(2, 4)
-    >>> chosen_group_scales(moments, groups, rows, targets, np.ones(200)).scales > 0
+    >>> sample = SampledRows.of(moments.summary(), rows, targets, np.ones(200))
+    >>> chosen_group_scales(moments.summary(), groups, sample).scales > 0
     array([ True, False])
     """
     strongest = strongest_alpha(moments, groups)
     if strongest == 0.0 or moments.weight <= 0.0:
         return Chosen(1.0, np.zeros(len(groups)))
-    sample = SampledRows.of(moments, features, targets, weights)
 
     def error(fit: Fit) -> float:
         try:
-            return sample.left_out_error(fit.coef, fit.leverages(sample.features)[:, None])
+            shares = fit.leverages(sample.features)[:, None]
+            return sample.error(sample.left_out(sample.features @ fit.coef, shares))
         except LinAlgError:  # scales beyond what the rounding of the scatter allows
             return np.inf
 
@@ -231,7 +224,7 @@ def _relaxed(fit: Fit, error: Callable[[Fit], float]) -> Fit:
     """Return the fit whose scales are multiplied by the power of two of least error."""
     least = error(fit)
     for factor in (2.0, 0.5):
-        while (there := error(other := fit.at(factor * fit.scales))) < least * (1.0 - _TIE):
+        while (there := error(other := fit.at(factor * fit.scales))) < least * (1.0 - TIE):
             fit, least = other, there
     return fit
 
@@ -244,10 +237,11 @@ def entry_alphas(moments: RegressionMoments, groups: Groups) -> NDArray[np.float
 
     Examples
     --------
-    >>> from streamchi2.statistics.target_moments import TargetMoments
+    >>> from streamchi2.statistics.moments import Moments
     >>> rows = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    >>> moments = TargetMoments(2, 1).update(rows, rows @ [[3.0], [1.0]]).summary()
-    >>> entry_alphas(moments, (slice(0, 1), slice(1, 2))).round(1)
+    >>> moments = Moments.empty(np.zeros(2), np.zeros(1))
+    >>> moments.add(rows, rows @ [[3.0], [1.0]], np.ones(4))
+    >>> entry_alphas(moments.summary(), (slice(0, 1), slice(1, 2))).round(1)
     array([3., 1.])
     """
     strongest = strongest_alpha(moments, groups)

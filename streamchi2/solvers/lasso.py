@@ -19,18 +19,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve, solve_triangular
 from sklearn.linear_model import enet_path
 
-from streamchi2.checks import Floats
-from streamchi2.solvers.left_out_error import SampledRows, constant_outputs, squared_lengths
+from streamchi2.solvers.left_out import TIE, SampledRows, constant_targets, squared_lengths
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.statistics.moments import RegressionMoments
 
 _GAPS = (1e-4, 1e-6, 1e-8, 1e-10)  # duality gaps, in units of |y|^2, after which signs are tried
 _ROUGH = 1e-3  # a gap at which left-out errors of a tenth of the variance have three digits
 _MISSED = 1e-9  # of the largest cross scatter, by which an optimality condition may be missed
 _N_HALVINGS = 16  # candidates an output, almost five decades
 _IDLE = 8.0  # candidates so much smaller than the best one must have brought something
-_TIE = 1e-5  # of an error: differences that mean nothing
 _TINY = float(np.finfo(np.float64).tiny)
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a correlation
 
@@ -62,86 +60,15 @@ def elastic_net(moments: RegressionMoments, alpha: float, l1_ratio: float = 1.0)
 
     Examples
     --------
-    >>> from streamchi2.statistics.target_moments import TargetMoments
-    >>> rows, targets = np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]])
-    >>> elastic_net(TargetMoments(1, 1).update(rows, targets).summary(), alpha=0.5).coef.round(9)
+    >>> from streamchi2.statistics.moments import Moments
+    >>> moments = Moments.empty(np.zeros(1), np.zeros(1))
+    >>> moments.add(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), np.ones(2))
+    >>> elastic_net(moments.summary(), alpha=0.5).coef.round(9)
     array([[1.5]])
     """
-    moments = without_rounding(moments)
     if alpha == 0.0:  # least squares, for which descent would take minutes
-        return ridge(moments, 0.0)
+        return ridge(_without_rounding(moments), 0.0)
     return linear_model(moments, ElasticNetPath.of(moments, l1_ratio).solution(alpha), alpha)
-
-
-def chosen_elastic_net(
-    moments: RegressionMoments,
-    features: Floats,
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    l1_ratio: float = 1.0,
-) -> LinearModel:
-    r"""Lasso or elastic net with the penalty of least error on sampled rows that are left out.
-
-    .. math:: \sum_{ij} \frac{w_i}{S_j} \left(\frac{e_{ij}}{1 - w_i h_{ij}}\right)^2, \qquad
-              h_{ij} = \tfrac1W + z_A^\top (H_{AA} + \lambda_2 I)^{-1} z_A
-
-    with A the non-zero coefficients of output j, which leaving out a row is taken not to change,
-    :math:`S_j` the scatter of its targets and :math:`w_i` the weight of all rows equal to row i.
-    Candidates are powers of two, for all outputs together, from the first that leaves nothing
-    downwards, until each output has had three that brought nothing: an output in a small unit has
-    its penalties below those of the others.
-
-    Parameters
-    ----------
-    moments : RegressionMoments
-        Of all rows.
-    features, targets : ndarray, shapes (m, d) and (m, t)
-        Sampled rows, in the coordinates of the moments.
-    weights : ndarray, shape (m,)
-        Total weight of the rows of the stream that equal the sampled one.
-    l1_ratio : float, default=1.0
-        As in :func:`elastic_net`.
-
-    Notes
-    -----
-    A candidate costs :math:`a^3/3 + m a^2` operations an output with a non-zero coefficients.
-
-    Examples
-    --------
-    >>> from streamchi2.statistics.target_moments import TargetMoments
-    >>> line = np.arange(6.0)[:, None]
-    >>> noisy = 2.0 * line + np.array([[0.1], [-0.1], [0.1], [-0.1], [0.1], [-0.1]])
-    >>> moments = TargetMoments(1, 1).update(line, noisy).summary()
-    >>> chosen_elastic_net(moments, line, noisy, np.ones(6)).coef.round(2)
-    array([[1.97]])
-    """
-    moments = without_rounding(moments)
-    entries = entry_alphas(moments, l1_ratio)
-    entries = entries[entries > 0.0]
-    if not entries.size:
-        return elastic_net(moments, 1.0, l1_ratio)
-    path = ElasticNetPath.of(moments, l1_ratio)
-    sample = SampledRows.of(moments, features, targets, weights)
-    coef = best_coef = np.zeros_like(moments.cross)
-    nothing = least = sample.left_out_error(coef, np.zeros((1, 1)))
-    first, last = (int(np.ceil(np.log2(end(entries)))) for end in (np.max, np.min))
-    best, *weaker = np.exp2(np.arange(first, last - _N_HALVINGS, -1.0)).tolist()
-    for alpha in weaker:
-        # The gap is in units of |y|^2: where less is left to explain it has to be smaller.
-        gap = _ROUGH * min(1.0, max(1e-5, 10.0 * least / max(nothing, _TINY)))
-        coef = path.descended(alpha, coef, gap)
-        error = sample.left_out_error(coef, path.leverages(coef, alpha, sample.features))
-        if error < least * (1.0 - _TIE):
-            best, least, best_coef = alpha, error, coef
-        elif alpha <= min(best, entries.min()) / _IDLE:
-            break
-    return linear_model(moments, path.solution(best, best_coef), best)
-
-
-def entry_alphas(moments: RegressionMoments, l1_ratio: float) -> NDArray[np.float64]:
-    """Return the smallest penalty that leaves no coefficient, for each output."""
-    largest: NDArray[np.float64] = np.abs(moments.cross).max(axis=0, initial=0.0)
-    return largest / max(moments.weight * l1_ratio, _TINY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +84,7 @@ class ElasticNetPath:
     @classmethod
     def of(cls, moments: RegressionMoments, l1_ratio: float) -> ElasticNetPath:
         """Take the square root: a Cholesky factor, or eigenvectors where there is none."""
+        moments = _without_rounding(moments)
         scatter, cross = moments.scatter, moments.cross
         if scatter.ndim == 1:
             return cls(moments, l1_ratio, scatter, cross, scatter)
@@ -172,11 +100,62 @@ class ElasticNetPath:
         root = np.asfortranarray(root)
         return cls(moments, l1_ratio, root, targets, root.T @ root)
 
-    def solution(
-        self, alpha: float, start: NDArray[np.float64] | None = None
+    def chosen(self, sample: SampledRows) -> float:
+        r"""Return the penalty of least error on sampled rows that are left out.
+
+        .. math:: \sum_{ij} \frac{w_i}{S_j} \left(\frac{e_{ij}}{1 - w_i h_{ij}}\right)^2, \qquad
+                  h_{ij} = \tfrac1W + z_A^\top (H_{AA} + \lambda_2 I)^{-1} z_A
+
+        with A the non-zero coefficients of output j, which leaving out a row is taken not to
+        change, :math:`S_j` the scatter of its targets and :math:`w_i` the weight of all rows equal
+        to row i. Candidates are powers of two, for all outputs together, from the first that leaves
+        nothing downwards, until each output has had three that brought nothing: an output in a
+        small unit has its penalties below those of the others.
+
+        Notes
+        -----
+        A candidate costs :math:`a^3/3 + m a^2` operations an output with a non-zero coefficients.
+
+        Examples
+        --------
+        >>> from streamchi2.statistics.moments import Moments
+        >>> line = np.arange(6.0)[:, None]
+        >>> noisy = 2.0 * line + np.array([[0.1], [-0.1], [0.1], [-0.1], [0.1], [-0.1]])
+        >>> moments = Moments.empty(np.zeros(1), np.zeros(1))
+        >>> moments.add(line, noisy, np.ones(6))
+        >>> sample = SampledRows.of(moments.summary(), line, noisy, np.ones(6))
+        >>> ElasticNetPath.of(moments.summary(), l1_ratio=1.0).chosen(sample)
+        0.03125
+        """
+        # The smallest penalty that leaves no coefficient, for each output.
+        entries = np.abs(self.moments.cross).max(axis=0, initial=0.0)
+        entries = entries[entries > 0.0] / max(self.moments.weight * self.l1_ratio, _TINY)
+        if not entries.size:
+            return 1.0
+        coef = np.zeros_like(self.moments.cross)
+        nothing = least = sample.error(sample.left_out(np.zeros(1), np.zeros((1, 1))))
+        first, last = (int(np.ceil(np.log2(end(entries)))) for end in (np.max, np.min))
+        best, *weaker = np.exp2(np.arange(first, last - _N_HALVINGS, -1.0)).tolist()
+        for alpha in weaker:
+            # The gap is in units of |y|^2: where less is left to explain it has to be smaller.
+            gap = _ROUGH * min(1.0, max(1e-5, 10.0 * least / max(nothing, _TINY)))
+            coef = self.descended(alpha, coef, gap)
+            error = sample.error(self.left_out(alpha, coef, sample))
+            if error < least * (1.0 - TIE):
+                best, least = alpha, error
+            elif alpha <= min(best, entries.min()) / _IDLE:
+                break
+        return float(best)
+
+    def left_out(
+        self, alpha: float, coef: NDArray[np.float64], sample: SampledRows
     ) -> NDArray[np.float64]:
+        """Return residuals of sampled rows that are left out, shape (m, t)."""
+        return sample.left_out(sample.features @ coef, self._leverages(alpha, coef, sample))
+
+    def solution(self, alpha: float) -> NDArray[np.float64]:
         """Return the coefficients for a penalty, shape (d, t), to full precision."""
-        coef = np.zeros_like(self.moments.cross) if start is None else start
+        coef = np.zeros_like(self.moments.cross)
         for gap in _GAPS:
             coef = self.descended(alpha, coef, gap)
             # The last digits would take as many sweeps again; with the signs they are a solve.
@@ -237,16 +216,15 @@ class ElasticNetPath:
         weight = self.moments.weight * alpha
         return weight * self.l1_ratio, weight * (1.0 - self.l1_ratio)
 
-    def leverages(
-        self, coef: NDArray[np.float64], alpha: float, features: NDArray[np.float64]
+    def _leverages(
+        self, alpha: float, coef: NDArray[np.float64], sample: SampledRows
     ) -> NDArray[np.float64]:
-        """Return z_A' (H_AA + lambda_2)^-1 z_A of centred rows for each output, shape (m, t)."""
-        scatter = self.moments.scatter
+        """Return z_A' (H_AA + lambda_2)^-1 z_A of sampled rows for each output, shape (m, t)."""
+        scatter, features = self.moments.scatter, sample.features
         _, squares = self._weights(alpha)
         if scatter.ndim == 1:
-            active = coef != 0.0
             each = features**2 / np.where(scatter > 0.0, scatter + squares, np.inf)
-            return np.asarray(each @ active)
+            return np.asarray(each @ (coef != 0.0))
         shares = np.zeros((features.shape[0], coef.shape[1]))
         for output in np.flatnonzero(coef.any(axis=0)):
             active = np.flatnonzero(coef[:, output])
@@ -256,7 +234,7 @@ class ElasticNetPath:
         return shares
 
 
-def without_rounding(moments: RegressionMoments) -> RegressionMoments:
+def _without_rounding(moments: RegressionMoments) -> RegressionMoments:
     r"""Return moments whose cross scatter is zero for outputs where it is rounding alone.
 
     Else coefficients that explain nothing would be fitted to it. An output is correlated with
@@ -265,5 +243,5 @@ def without_rounding(moments: RegressionMoments) -> RegressionMoments:
     spread = np.sqrt(np.maximum(moments.target_scatter, 0.0))
     diagonal = moments.scatter if moments.scatter.ndim == 1 else moments.scatter.diagonal()
     bounds = _ROUNDING * np.sqrt(np.maximum(diagonal, 0.0))[:, None] * spread
-    nothing = constant_outputs(moments) | (np.abs(moments.cross) <= bounds).all(axis=0)
+    nothing = constant_targets(moments) | (np.abs(moments.cross) <= bounds).all(axis=0)
     return replace(moments, cross=np.where(nothing, 0.0, moments.cross))

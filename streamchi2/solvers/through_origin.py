@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamchi2.statistics.target_moments import RegressionMoments
+from streamchi2.statistics.moments import RegressionMoments
 
 
 def through_origin(moments: RegressionMoments, *, signed: bool = False) -> RegressionMoments:
@@ -21,16 +21,13 @@ def through_origin(moments: RegressionMoments, *, signed: bool = False) -> Regre
     signed : bool, default=False
         Whether targets 0 and 1 are to be -1 and 1: without an intercept that is another model.
 
-    Notes
-    -----
-    Criteria take one of the rows for the intercept: where there is none, n is one more.
-
     Examples
     --------
     >>> from streamchi2.solvers.ridge import ridge
-    >>> from streamchi2.statistics.target_moments import TargetMoments
-    >>> rows, targets = np.array([[1.0], [2.0]]), np.array([[3.0], [6.0]])
-    >>> model = ridge(through_origin(TargetMoments(1, 1).update(rows, targets).summary()), 0.0)
+    >>> from streamchi2.statistics.moments import Moments
+    >>> moments = Moments.empty(np.zeros(1), np.zeros(1))
+    >>> moments.add(np.array([[1.0], [2.0]]), np.array([[3.0], [6.0]]), np.ones(2))
+    >>> model = ridge(through_origin(moments.summary()), 0.0)
     >>> model.coef.round(12), model.intercept
     (array([[3.]]), array([0.]))
     """
@@ -43,7 +40,6 @@ def through_origin(moments: RegressionMoments, *, signed: bool = False) -> Regre
         squares = np.full_like(target_mean, weight)
     return replace(
         moments,
-        count=moments.count + 1.0,
         mean=np.zeros_like(mean),
         scatter=moments.scatter + np.outer(sums, mean),
         target_mean=np.zeros_like(target_mean),

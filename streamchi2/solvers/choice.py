@@ -1,0 +1,137 @@
+"""What a user chose about a model, and what was chosen for them from rows that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamchi2.checks import as_choice, as_number_or_choice, as_positive_float
+from streamchi2.saving import Label, Value, saved
+from streamchi2.solvers.calibration import Calibration
+from streamchi2.solvers.components import NumberOfComponents, check_n_pca
+from streamchi2.statistics.class_weight import as_class_weight
+
+_PENALTIES = ("ridge", "lasso", "elastic_net", "group_lasso")
+
+
+@saved("learner_spec")
+@dataclass(frozen=True)
+class LearnerSpec:
+    """The constructor parameters that decide how statistics become a model.
+
+    The names are those of :class:`streamchi2.ExpChi2Classifier` and
+    :class:`streamchi2.StreamingRidge`, the values what :meth:`of` makes of theirs.
+    """
+
+    n_pca: NumberOfComponents = None  # with descriptors, one for each
+    penalty: str = "ridge"
+    alpha: float | str = "auto"
+    l1_ratio: float = 0.5
+    class_shift: str | None = None
+    class_weight: str | tuple[tuple[Label, float], ...] | None = None
+    fit_intercept: bool = True
+    signed: bool = False  # without an intercept: whether targets 0 and 1 are -1 and 1
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], names: Sequence[str] | None = None) -> Self:
+        """Validate constructor parameters; those that an estimator has not are at their defaults.
+
+        ``names`` are those of the descriptors, by default the keys of the parameter.
+
+        >>> LearnerSpec.of({"n_pca": 11, "descriptors": {"hog": [0], "bow": [1]}}).n_pca
+        (6, 5)
+        >>> LearnerSpec.of({"penalty": "group_lasso"})
+        Traceback (most recent call last):
+            ...
+        ValueError: penalty='group_lasso' needs descriptors to choose among, got None
+        """
+        if names is None and isinstance(params.get("descriptors"), Mapping):
+            names = tuple(params["descriptors"])
+        given = {name: params[name] for name in cls.__dataclass_fields__ if name in params}
+        spec = cls(**given)
+        if spec.penalty == "group_lasso" and names is None:
+            raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
+        as_choice(spec.penalty, _PENALTIES if names else _PENALTIES[:-1], name="penalty")
+        if spec.class_shift is not None:
+            as_choice(spec.class_shift, ("quantile",), name="class_shift")
+        if not isinstance(spec.fit_intercept, bool | np.bool_):
+            raise TypeError(f"fit_intercept must be True or False, got {spec.fit_intercept!r}")
+        l1_ratio = as_positive_float(spec.l1_ratio, name="l1_ratio")
+        if l1_ratio > 1.0:
+            raise ValueError(f"l1_ratio must be above 0 and at most 1, got {spec.l1_ratio!r}")
+        return cls(
+            _n_pca_of_each(spec.n_pca, names),
+            spec.penalty,
+            as_number_or_choice(spec.alpha, ("auto",), name="alpha", zero=True),
+            l1_ratio,
+            spec.class_shift,
+            as_class_weight(spec.class_weight),
+            bool(spec.fit_intercept),
+            spec.signed,
+        )
+
+
+def _n_pca_of_each(n_pca: Any, names: Sequence[str] | None) -> NumberOfComponents:
+    """Return how many components of each descriptor, or which share of its variance.
+
+    A number of components is for all together and divided evenly; a share is for each.
+    """
+    if names is None or n_pca is None:
+        check_n_pca(n_pca)
+        return n_pca if n_pca is None or isinstance(n_pca, float) else _plain(n_pca)
+    if isinstance(n_pca, Mapping):
+        if set(n_pca) != set(names):
+            raise ValueError(
+                f"n_pca must have a value for each of the descriptors {', '.join(names)}, "
+                f"got {dict(n_pca)!r}"
+            )
+        for name in names:
+            check_n_pca(n_pca[name], name=f"n_pca[{name!r}]")
+        return tuple(_plain(n_pca[name]) for name in names)
+    check_n_pca(n_pca)
+    if not isinstance(n_pca, Integral):
+        return (float(n_pca),) * len(names)
+    share, rest = divmod(max(int(n_pca), len(names)), len(names))
+    return tuple(share + (index < rest) for index in range(len(names)))
+
+
+def _plain(number: Any) -> Any:
+    """Return a number as Python's own, which a file has a place for."""
+    if number is None:
+        return None
+    return int(number) if isinstance(number, Integral) else float(number)
+
+
+@saved("choice")
+@dataclass(frozen=True, eq=False)
+class Choice(Value):
+    """What was chosen from the scores of sampled rows that are left out.
+
+    Parameters
+    ----------
+    alpha : float
+        The penalty.
+    counted : float
+        Labelled rows that counted at the time.
+    errors : ndarray, shape (t,)
+        Mean squared left-out error of the sampled rows of each class, summed over all scores; of
+        each column, where columns are no classes.
+    n_sampled : ndarray, shape (t,)
+        Of how many sampled rows.
+    calibration : Calibration or None, default=None
+        Where columns are labels.
+    scales : ndarray or None, default=None
+        Of the descriptors, by group lasso.
+    """
+
+    alpha: float
+    counted: float
+    errors: NDArray[np.float64]
+    n_sampled: NDArray[np.float64]
+    calibration: Calibration | None = None
+    scales: NDArray[np.float64] | None = None
