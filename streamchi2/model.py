@@ -93,8 +93,8 @@ class Model(Value):
 
     @cached_property
     def labels(self) -> list[Any]:
-        """The same as plain values of Python."""
-        return list(self.classes.tolist())
+        """The same as the objects of Python that came first: an array may make 2.0 of 2."""
+        return [self.targets.names[column] for column in self.targets.classes_sorted[1]]
 
     @cached_property
     def shifts(self) -> NDArray[np.float64]:
