@@ -24,6 +24,8 @@ from streamchi2.statistics.buffer import NAMED_WIDTH, Row, as_matrix
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
 
+_MODEL_PARAMS = ("alpha", "penalty", "l1_ratio", "n_pca", "class_weight", "class_shift")
+
 
 class NamedStreamEstimator(MapReadings, base.Estimator):
     """A river estimator that holds one stream of named rows, opened when the first of them comes.
@@ -35,7 +37,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     _saved_fields: ClassVar[Mapping[str, Any]] = {
         "params": Params,
-        "seed": Any,
+        "seed": int,
         "stream": Stream | None,
         "target_name": Label,
     }
@@ -102,6 +104,8 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         self._start_caches()
 
     def _saved_state(self) -> dict[str, Any]:
+        if self._stream is not None and self._learns:
+            self._latest_model()  # a file does not show whether somebody has read
         return {
             "params": self._get_params(),
             "seed": self._seed,
@@ -236,7 +240,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         if type(w) is float and len(rows) == 1 and w == 1.0:  # as almost always
             weights = [1.0]
         else:
-            weights = _checked_weights(w, len(rows))
+            weights = checked_weights(w, len(rows))
         spec = self._learner_spec()
         stream = self._new_stream(self._seed) if self._stream is None else self._stream
         with stream.lock:
@@ -263,13 +267,10 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
             return [(before, absent, weight) for weight in weights]
         steps = []
         for given, weight in zip(targets, weights, strict=True):
-            target = self._checked_target(given)
-            after, code = before.encode_one(target)
-            if weight > 0.0:
+            after, code = before.encode_one(self._checked_target(given))
+            steps.append((after, code, weight))
+            if weight > 0.0:  # others are no rows, and not even their labels are new
                 before = after
-                steps.append((after, code, weight))
-            else:
-                steps.append((before, code, weight))
         return steps
 
     def _checked_target(self, y: Any) -> Any:
@@ -286,20 +287,10 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     def _learner_spec(self) -> LearnerSpec | None:
         """Return the parameters that decide about the model, validated where they are new."""
-        given = self._model_params()
+        given = [vars(self).get(name) for name in _MODEL_PARAMS]
         if self._checked[0] != given:
-            names = tuple(self._reader.keys.ranges() or ()) or None
-            self._checked = given, LearnerSpec.of(given, names)
+            self._checked = given, LearnerSpec.of(self._get_params())
         return self._checked[1]
-
-    def _model_params(self) -> dict[str, Any]:
-        """Return the parameters that decide about the model."""
-        return {
-            "alpha": self.alpha,
-            "penalty": self.penalty,
-            "l1_ratio": self.l1_ratio,
-            "n_pca": self.n_pca,
-        }
 
     def _map_spec(self, seed: int) -> MapSpec:
         """Validate the parameters that decide about the map, and return them as a value."""
@@ -396,8 +387,10 @@ def _comparable(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _checked_weights(w: Any, n_rows: int) -> list[float]:
+def checked_weights(w: Any, n_rows: int, name: str = "w") -> list[float]:
+    """Return one weight per row, or refuse them."""
     given = w if np.ndim(w) == 0 else into_series(w).to_numpy()
-    weights = as_weights(given, n_rows, name="w")
-    checked: list[float] = np.ones(n_rows).tolist() if weights is None else weights.tolist()
+    weights = as_weights(1.0 if given is None else given, n_rows, name=name)
+    assert weights is not None
+    checked: list[float] = weights.tolist()
     return checked

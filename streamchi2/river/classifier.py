@@ -14,9 +14,10 @@ from streamchi2.checks import as_label
 from streamchi2.docstrings import documented
 from streamchi2.model import Model
 from streamchi2.readings import DescriptorReadings
-from streamchi2.river.base import NamedStreamEstimator
+from streamchi2.river.base import NamedStreamEstimator, checked_weights
 from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
+from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import Targets
 
 
@@ -134,19 +135,32 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     def _checked_target(self, y: Any) -> Any:
         return as_label(y)
 
-    def _model_params(self) -> dict[str, Any]:
-        return {
-            **super()._model_params(),
-            "class_weight": self.class_weight,
-            "class_shift": self.class_shift,
-        }
+    def _encoded(
+        self, before: Targets | None, targets: Sequence[Any] | None, weights: Sequence[float]
+    ) -> list[tuple[Targets | None, Any, float]]:
+        steps = super()._encoded(before, targets, weights)
+        if targets is None or not isinstance(self.class_weight, Mapping):
+            return steps
+        factors = dict(as_class_weight(self.class_weight))
+        weighted = []
+        for after, code, weight in steps:
+            factor = factors.get(after.names[code], 1.0)
+            # A class without weight teaches the map alone: its rows count, without their label.
+            (checked,) = checked_weights(weight * (factor or 1.0), 1, "w times class_weight")
+            weighted.append((after, code if factor else -1, checked))
+        return weighted
 
     def _shares(self, model: Model | None, scores: NDArray[np.float64]) -> dict[Any, float]:
         """Return the probability of each label; zero where it came after the last solution."""
         if model is None:
             return {}
         shares = dict(zip(model.labels, model.probabilities(scores).tolist(), strict=True))
-        return {label: shares.get(label, 0.0) for label in self.classes_.tolist()}
+        return {label: shares.get(label, 0.0) for label in self._labels()}
+
+    def _labels(self) -> list[Any]:
+        targets = self._opened().targets
+        assert targets is not None
+        return sorted(targets.names)
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """Return a probability for each label seen, or an empty dict before the first."""
@@ -163,7 +177,7 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         Columns are the labels themselves in pandas, their text elsewhere.
         """
         frame, model, scores = self._scores_many(X)
-        labels = [] if model is None else self.classes_.tolist()
+        labels = [] if model is None else self._labels()
         shares = [list(self._shares(model, row).values()) for row in scores]
         table = np.array(shares, dtype=np.float64).reshape(len(frame), len(labels))
         return to_native_frame(table, columns=labels, like=frame)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from river.utils.dataframe import to_numpy
 
 from streamchi2.river.key_columns import KeyColumns
-from streamchi2.statistics.row_buffer import Row
+from streamchi2.statistics.buffer import Row
 
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 # Types of which equal values are equal as float64 too: np.float32(0.1) == 0.1, but is not that.

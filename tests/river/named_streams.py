@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from river import base
 
-from streamchi2.refit import RefitSchedule
+from streamchi2.files import dumped
 from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
-from streamchi2.state import Archive, Maybe, Object
-from streamchi2.stream import Stream
 
 Rows = list[dict[Any, float]]
 
@@ -28,55 +27,79 @@ def histograms(n_rows: int, seed: int = 0) -> tuple[Rows, list[str], list[float]
 
 
 def learnt(model: base.Estimator, rows: Rows, targets: list[Any] | None = None) -> Any:
-    """Return the model after one row at a time."""
+    """Return the model after one row at a time; a target of None is none."""
     for i, row in enumerate(rows):
         if targets is None:
             model.learn_one(row)
+        elif targets[i] is None:
+            model.observe_one(row)
         else:
             model.learn_one(row, targets[i])
     return model
 
 
-def state_of(model: Any) -> Any:
+def learnt_in_frames(
+    model: base.Estimator, rows: Rows, targets: list[Any] | None, cuts: list[int]
+) -> Any:
+    """Return the model after frames that end at ``cuts``."""
+    for start, stop in zip([0, *cuts], cuts, strict=False):
+        frame = pd.DataFrame(rows[start:stop], columns=list(rows[0]))
+        if targets is None:
+            model.learn_many(frame)
+        else:
+            model.learn_many(frame, pd.Series(targets[start:stop], dtype=object))
+    return model
+
+
+def state_of(model: Any) -> bytes:
     """Return everything that decides what a model says next, for comparisons bit for bit."""
-    archive = Archive()
-    state = [Maybe(Object((Stream,))).dump(model._stream, archive)]
-    if hasattr(model, "_schedule"):
-        state.append(Object((RefitSchedule,)).dump(model._schedule, archive))
-    return state, [(array.dtype, array.shape, array.tobytes()) for array in archive.arrays]
+    model._saved_state()  # works out what is due
+    return dumped(model._stream)
 
 
 # A key may belong to two descriptors, or to none.
 DESCRIPTORS = {"few": ["colour 1", "colour 0"], "all": "colour "}
-
-MODELS = {
-    "classifier": lambda: ExpChi2Classifier(n_components=96, seed=3, basis="orthogonal"),
-    "dual classifier": lambda: ExpChi2Classifier(n_components=700, seed=3, basis="orthogonal"),
-    "balanced classifier": lambda: ExpChi2Classifier(
-        n_components=96, seed=3, class_weight="balanced", basis="orthogonal"
-    ),
-    "fading classifier": lambda: ExpChi2Classifier(
-        n_components=96, seed=3, half_life=130.0, basis="orthogonal"
-    ),
-    "regressor": lambda: ExpChi2Regressor(n_components=96, seed=3, basis="orthogonal"),
-    "fading dual regressor": lambda: ExpChi2Regressor(
-        n_components=700, seed=3, half_life=99.0, basis="orthogonal"
-    ),
-    "landmark classifier": lambda: ExpChi2Classifier(60, basis="landmarks", seed=3),
-    "fading landmark regressor": lambda: ExpChi2Regressor(
-        150, basis="landmarks", half_life=130.0, seed=3
-    ),
-    "subspace classifier": lambda: ExpChi2Classifier(150, basis="subspace", seed=3),
-    "additive classifier": lambda: ExpChi2Classifier(64, basis="additive", seed=3),
-    "classifier of components": lambda: ExpChi2Classifier(96, n_pca=5, seed=3, basis="orthogonal"),
-    "lasso regressor": lambda: ExpChi2Regressor(
-        64, penalty="lasso", alpha=0.02, seed=3, basis="orthogonal"
-    ),
-    "descriptor classifier": lambda: ExpChi2Classifier(
-        90, descriptors=DESCRIPTORS, basis={"few": "additive", "all": "orthogonal"}, seed=3
-    ),
-    "group lasso regressor": lambda: ExpChi2Regressor(
-        64, descriptors=DESCRIPTORS, penalty="group_lasso", alpha=0.5, seed=3, basis="orthogonal"
-    ),
-    "sampler": lambda: ExpChi2Sampler(n_components=32, seed=3),
+CLASSIFIERS = {
+    "classifier": {"basis": "orthogonal"},
+    "dual classifier": {"n_components": 700, "basis": "orthogonal"},
+    "balanced classifier": {"class_weight": "balanced", "basis": "orthogonal"},
+    "fading classifier": {"half_life": 130.0, "basis": "orthogonal"},
+    "landmark classifier": {"n_components": 60, "basis": "landmarks"},
+    "subspace classifier": {"n_components": 150},
+    "classifier of components": {"n_pca": 5, "basis": "orthogonal"},
+    "descriptor classifier": {
+        "n_components": 90,
+        "descriptors": DESCRIPTORS,
+        "basis": {"few": "additive", "all": "orthogonal"},
+    },
 }
+REGRESSORS = {
+    "regressor": {"basis": "orthogonal"},
+    "fading dual regressor": {"n_components": 700, "half_life": 99.0, "basis": "orthogonal"},
+    "lasso regressor": {"n_components": 64, "penalty": "lasso", "alpha": 0.02, "norm": "l1"},
+    "group lasso regressor": {
+        "n_components": 64,
+        "descriptors": DESCRIPTORS,
+        "penalty": "group_lasso",
+        "alpha": 0.5,
+        "basis": "orthogonal",
+    },
+}
+NAMES = [*CLASSIFIERS, *REGRESSORS, "sampler"]
+
+
+def make(name: str, **more: Any) -> Any:
+    """Return a new estimator of that name."""
+    if name == "sampler":
+        return ExpChi2Sampler(**{"n_components": 32, "seed": 3, **more})
+    kind, table = (
+        (ExpChi2Classifier, CLASSIFIERS) if name in CLASSIFIERS else (ExpChi2Regressor, REGRESSORS)
+    )
+    return kind(**{"n_components": 96, "seed": 3, **table[name], **more})
+
+
+def targets_for(name: str, labels: list[Any], numbers: list[Any]) -> Any:
+    """Return what an estimator of that name learns beside its rows."""
+    if name == "sampler":
+        return None
+    return labels if name in CLASSIFIERS else numbers

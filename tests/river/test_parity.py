@@ -16,7 +16,7 @@ from streamchi2.river import (
     ExpChi2Regressor,
 )
 from streamchi2.river.dict_rows import DictReader
-from streamchi2.statistics.row_buffer import as_matrix
+from streamchi2.statistics.buffer import as_matrix
 
 D = 96
 ROWS, LABELS, NUMBERS = histograms(300)

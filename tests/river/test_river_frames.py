@@ -39,7 +39,7 @@ def backend(request):
     return request.param
 
 
-@pytest.mark.parametrize("labels", [LABELS, [y == "ash" for y in LABELS], list(map(len, LABELS))])
+@pytest.mark.parametrize("labels", [LABELS, [y == "ash" for y in LABELS]])
 def test_classifier_learns_and_answers_in_frames(backend, labels):
     model = ExpChi2Classifier(64, seed=0)
     model.learn_many(as_frame(backend, ROWS[:100]), as_series(backend, labels[:100]))

@@ -4,47 +4,48 @@ import pickle
 
 import numpy as np
 import pytest
-from named_streams import MODELS, histograms, learnt, state_of
+from named_streams import DESCRIPTORS, NAMES, histograms, learnt, make, state_of, targets_for
 
 from streamchi2 import errors
-from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2.files import dumped, loaded
+from streamchi2.river import ExpChi2Classifier, ExpChi2Sampler
 
 ROWS, LABELS, NUMBERS = histograms(500)
 
 
-@pytest.mark.parametrize("n_components", [64, 800])
-def test_merged_shards_equal_one_pass(n_components):
-    start = learnt(
-        ExpChi2Regressor(n_components, alpha=0.1, seed=0, basis="orthogonal"), ROWS[:100], NUMBERS
-    )
+@pytest.mark.parametrize("name", ["classifier", "balanced classifier", "group lasso regressor"])
+@pytest.mark.parametrize("n_components", [64, 800])  # moments, or rows that are kept to the end
+def test_merged_shards_equal_one_pass(name, n_components):
+    targets = targets_for(name, LABELS, NUMBERS)
+    start = learnt(make(name, n_components=n_components, alpha=0.1), ROWS[:100], targets)
     shards = [start.new_shard(), start.new_shard()]
-    learnt(shards[0], ROWS[:301], NUMBERS)
-    learnt(shards[1], ROWS[301:], NUMBERS[301:])
-    whole = learnt(start.new_shard(), ROWS, NUMBERS)
-    # The merged one is solved at row 500, a single stream at 480 and 512.
-    whole._schedule.refit(whole._stream, whole._model_params())
+    learnt(shards[0], ROWS[:301], targets)
+    learnt(shards[1], ROWS[301:], targets[301:])
+    whole = learnt(start.new_shard(), ROWS, targets)
+    whole.merge(start.new_shard())
     merged = start.new_shard()
-    for shard in shards:
+    for shard in (loaded(dumped(shards[0])), pickle.loads(pickle.dumps(shards[1]))):
         merged.merge(shard)
     assert merged.n_samples_seen_ == 500
+    whole = whole._stream.model(whole._learner_spec())  # of all rows, pending ones included
     for row in ROWS[:20]:
-        assert merged.predict_one(row) == pytest.approx(whole.predict_one(row), abs=1e-4)
+        features = whole.feature_map.transform_row(*merged._reader.read(row))
+        expected = whole.scores_of_row(features)
+        np.testing.assert_allclose(merged._scores_one(row)[1], expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_empty_side_changes_nothing(name):
-    targets = {"sampler": None}.get(name, NUMBERS if "regressor" in name else LABELS)
-    model = learnt(MODELS[name](), ROWS[:320], targets)
+    targets = targets_for(name, LABELS, NUMBERS)
+    model = learnt(make(name), ROWS[:320], targets)
     before = state_of(model)
-    model.merge(MODELS[name]())
-    model.merge(model.new_shard())
+    model.merge(make(name))
     assert state_of(model) == before
-    fresh = MODELS[name]()
+    fresh = make(name)
     fresh.merge(model)
-    assert state_of(fresh) == before
-    learnt(fresh, ROWS[320:420], None if targets is None else targets[320:420])
+    assert fresh.n_samples_seen_ == 320
+    learnt(fresh, ROWS[320:420], targets and targets[320:420])
     assert state_of(model) == before  # nothing is shared
-    assert state_of(learnt(model, ROWS[320:420], targets and targets[320:420])) == state_of(fresh)
 
 
 def test_a_map_is_shared_once_it_is_planned_and_not_before():
@@ -52,18 +53,20 @@ def test_a_map_is_shared_once_it_is_planned_and_not_before():
     with pytest.raises(ValueError, match="first 80 rows of a stream, got 79; learn from more"):
         model.new_shard()
     assert learnt(model, ROWS[79:80], LABELS[79:80]).new_shard().n_samples_seen_ == 0
+    with pytest.raises(AttributeError, match="learn a row first"):
+        ExpChi2Sampler().new_shard()
 
 
-def test_a_side_without_a_map_hands_its_rows_over():
-    large = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:200], LABELS)
-    small = learnt(
-        ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[200:250], LABELS[200:250]
-    )
-    whole = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:250], LABELS)
-    small_first = pickle.loads(pickle.dumps(small))
-    small_first.merge(large)
+@pytest.mark.parametrize("name", ["classifier", "landmark classifier", "fading dual regressor"])
+@pytest.mark.parametrize("n_large", [100, 250])  # within the first 2D rows of landmarks, and after
+def test_the_rows_of_a_side_without_a_map_are_learnt(name, n_large):
+    targets = targets_for(name, LABELS, NUMBERS)
+    targets = [target if i % 5 else None for i, target in enumerate(targets)]  # None: observed
+    large = learnt(make(name), ROWS[:n_large], targets)
+    small = learnt(make(name), ROWS[n_large : n_large + 50], targets[n_large:])
+    whole = learnt(make(name), ROWS[: n_large + 50], targets)
     large.merge(small)
-    assert state_of(large) == state_of(whole) == state_of(small_first)
+    assert state_of(large) == state_of(whole)
 
 
 def test_classes_of_both_sides_are_known():
@@ -75,25 +78,46 @@ def test_classes_of_both_sides_are_known():
     assert sum(start.predict_proba_one(ROWS[0]).values()) == pytest.approx(1.0)
 
 
-def test_mismatches_are_refused_without_a_trace():
-    model = learnt(ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:100], LABELS)
-    others = [
-        learnt(ExpChi2Classifier(64, seed=1, basis="orthogonal"), ROWS[:100], LABELS),
-        learnt(ExpChi2Classifier(32, seed=0, basis="orthogonal"), ROWS[:100], LABELS),
-        learnt(
-            ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[100:200], LABELS
-        ),  # planned a map of its own
-        learnt(
-            ExpChi2Classifier(64, seed=0, basis="orthogonal"), ROWS[:10], list(range(10))
-        ),  # numbers for labels
-    ]
-    before = pickle.dumps(model)
-    for other in others:
-        with pytest.raises((errors.StateMismatchError, TypeError)):
-            model.merge(other)
-        assert pickle.dumps(model) == before
+def test_models_that_have_only_observed_rows_merge():
+    model = learnt(make("classifier"), ROWS[:100], [None] * 100)
+    shard = learnt(model.new_shard(), ROWS[100:200], [None] * 100)
+    model.merge(shard)
+    assert model.n_samples_seen_ == 200
+    assert model.predict_one(ROWS[0]) is None
+    model.learn_one(ROWS[200], "ash")
+    assert loaded(dumped(model)).predict_one(ROWS[0]) == "ash"
+
+
+MISMATCHES = {
+    "another seed": {"seed": 4},
+    "another size": {"n_components": 32},
+    "another penalty": {"penalty": "lasso"},
+    "a map of its own": {},
+    "another order of descriptors": {"descriptors": dict(reversed(DESCRIPTORS.items()))},
+    "another prefix": {"descriptors": {**DESCRIPTORS, "all": "col"}},
+    "no descriptors": {"descriptors": None, "basis": "orthogonal"},
+}
+
+
+@pytest.mark.parametrize("params", MISMATCHES.values(), ids=MISMATCHES)
+def test_mismatches_are_refused_without_a_trace(params):
+    model = learnt(make("descriptor classifier"), ROWS[:100], LABELS)
+    other = learnt(make("descriptor classifier", **params), ROWS[100:200], LABELS)
+    before = dumped(model)
+    name = next(iter(params), "")
+    with pytest.raises(errors.StateMismatchError, match=f"{name}.* must agree|transport"):
+        model.merge(other)
+    assert dumped(model) == before
+
+
+def test_text_and_numbers_for_labels_do_not_merge_nor_other_classes():
+    model = learnt(make("classifier"), ROWS[:100], LABELS)
+    before = dumped(model)
+    with pytest.raises(errors.StateMismatchError, match="classes must be all text or all numbers"):
+        model.merge(learnt(make("classifier"), ROWS[:10], list(range(10))))
     with pytest.raises(TypeError, match="other must be"):
         model.merge(ExpChi2Sampler())
+    assert dumped(model) == before
 
 
 def test_a_sampler_merges_its_shards():
@@ -101,5 +125,6 @@ def test_a_sampler_merges_its_shards():
     shard = learnt(start.new_shard(), ROWS[70:300])
     start.merge(shard)
     whole = learnt(ExpChi2Sampler(32, seed=0), ROWS[:300])
+    whole.merge(whole.new_shard())
     assert start.input_histogram_ == whole.input_histogram_
     np.testing.assert_allclose(start.k_, whole.k_, rtol=0.5)
