@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ class GaussianBasis(RandomBasis):
     0.61, exactly 0.61
     """
 
-    has_matrix = True  # type: ignore[assignment]  # there is no other way
+    has_matrix = True  # there is no other way
+    most_product: ClassVar[int] = 2**62
 
     def _frequencies(self) -> NDArray[np.float64]:
         draws = self.generator(0).standard_normal((self.n_inputs, self.n_phases))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from streamchi2.bases.base import Basis, BasisPlan, check_dof
 from streamchi2.checks import Floats, as_positive_float, as_positive_int
 
-_MOST_ENTRIES = 1 << 20  # of the matrix of frequencies, up to which it is kept: 4 MiB of float32
+_MOST_ENTRIES = 1 << 20  # of a matrix of frequencies that is kept: 4 MiB of float32
 _MOST_INPUTS = 2048  # each is a unit row to transform: a tenth of a second
 _UNIT_ROWS = 256  # transformed together
 
@@ -23,11 +23,14 @@ class PhaseBasis(Basis):
     .. math:: z = \sqrt{2/D}\,(\cos p_1, \dots, \cos p_M, \sin p_1, \dots, \sin p_M)
 
     Bases differ in how they apply :math:`\Omega`; where the matrix is small it is found by giving
-    the basis unit rows, and one product takes the place of whatever else the basis does. It is no
-    state: it is made again when it is first needed.
+    the basis unit rows. It serves single rows, and blocks of rows where one product is faster than
+    what the basis does otherwise. It is no state: it is made again when it is first needed.
 
     Law: inputs that are zero in all rows change no bit, nor do they cost anything if most are.
     """
+
+    # Entries of the matrix up to which a product is faster for blocks of rows.
+    most_product: ClassVar[int]
 
     seed: int
 
@@ -58,7 +61,11 @@ class PhaseBasis(Basis):
     @property
     def has_matrix(self) -> bool:
         """Whether the matrix of frequencies is small enough to be found and kept."""
-        return self.n_inputs <= _MOST_INPUTS and self.n_inputs * self.n_phases <= _MOST_ENTRIES
+        return self.n_inputs <= _MOST_INPUTS and self._n_entries <= _MOST_ENTRIES
+
+    @property
+    def _n_entries(self) -> int:
+        return self.n_inputs * self.n_phases
 
     def _transformed(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M), without the matrix."""
@@ -88,7 +95,7 @@ class PhaseBasis(Basis):
 
     def phases(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M)."""
-        if self.has_matrix:
+        if self.has_matrix and self._n_entries <= self.most_product:
             return product(inputs, self.matrix(inputs.dtype))
         return self._transformed(inputs)
 

@@ -147,9 +147,9 @@ class MapBlock(Value):
 class RowBlock:
     """A block for single rows of given columns, folded; what follows from them is worked out once.
 
-    Where phases are one product, all that a column adds to them is a line of its own: folding and
-    frequencies in one. Sums are taken one line after the other and without BLAS, whose threads
-    would wake for microseconds of work.
+    Where phases are one product, what a coordinate adds to them is a line of a matrix. Sums are
+    taken one line after the other and without BLAS, whose threads would wake for microseconds of
+    work.
 
     Law: values of zero change no bit, nor do their columns.
     """
@@ -162,9 +162,8 @@ class RowBlock:
         self._signs = flips.T.ravel().astype(block.work_dtype or block.dtype)
         basis, self._lines = block.basis, None
         if isinstance(basis, PhaseBasis) and basis.has_matrix:
-            lines = basis.matrix(self._signs.dtype).take(self._inputs, axis=0)
-            lines *= self._signs[:, None]
-            self._lines, self._fill = lines, basis.fill
+            self._lines = basis.matrix(self._signs.dtype).take(self._inputs, axis=0)
+            self._fill = basis.fill
 
     def transform(self, values: NDArray[np.float64]) -> Floats:
         """Return the features of a row, shape (D,), from its validated values."""
@@ -172,12 +171,13 @@ class RowBlock:
         if block.norm is not None and values.size:
             values = block.normalized(values[None, :])[0]
         coordinates = block.series.coordinates(np.asarray(block.within(values))).ravel()
+        coordinates *= self._signs
         features: Floats = np.empty((1, block.n_components), dtype=block.dtype)
         if self._lines is not None:
             self._fill(weighted_sum(coordinates, self._lines)[None, :], features)
         else:
             inputs = np.zeros((1, block.basis.n_inputs), dtype=coordinates.dtype)
-            np.add.at(inputs[0], self._inputs, coordinates * self._signs)
+            np.add.at(inputs[0], self._inputs, coordinates)
             with one_blas_thread:
                 block.bound.features(inputs, features)
         row: Floats = features[0]

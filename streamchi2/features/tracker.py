@@ -127,12 +127,11 @@ class BlockTracker(Value):
         They differ in how much they care for values so large that the kernel is nearly zero; where
         there are none, there is one series at most.
         """
-        present, tried = self.block.series, []
+        present = self.block.series
         for power in (0, 1, 2):
             histogram = relevant(self.histogram, self.block.basis.beta, power)
-            if any(histogram is other for other in tried):
+            if power and histogram is self.histogram:
                 return
-            tried.append(histogram)
             candidate = self.spec.series_class.from_histogram(histogram, present.n_terms)
             lost = [abs(shrinkage(histogram, one)) for one in (present, candidate)]
             if lost[1] < _CLEARLY_BETTER * lost[0]:
@@ -419,7 +418,7 @@ def _what_differs(mine: MapBlock, theirs: MapBlock) -> str:
         return f"{kinds[0]} and {kinds[1]}"
     if mine.series.n_terms != theirs.series.n_terms:
         return f"series of {mine.series.n_terms} and of {theirs.series.n_terms} terms"
-    sides: tuple[Any, Any]
+    sides: Any
     for sides in ((mine.basis, theirs.basis), (mine, theirs)):
         for name in (each.name for each in fields(sides[0]) if each.name not in _OF_OTHERS):
             left, right = (getattr(side, name) for side in sides)
