@@ -95,7 +95,13 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         self._featurised: tuple[FeatureMap, Row, Floats] | None = None
         self._checked: tuple[Any, LearnerSpec | None] = (None, None)
 
+    def _conclude(self) -> None:
+        """Work out what is due, so that a file does not show whether somebody has read."""
+        if self._stream is not None and (spec := self._learner_spec()) is not None:
+            self._stream.conclude(spec)
+
     def __getstate__(self) -> dict[str, Any]:
+        self._conclude()
         caches = {"_reader", "_featurised", "_checked"}
         return {name: value for name, value in vars(self).items() if name not in caches}
 
@@ -104,8 +110,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         self._start_caches()
 
     def _saved_state(self) -> dict[str, Any]:
-        if self._stream is not None and self._learns:
-            self._latest_model()  # a file does not show whether somebody has read
+        self._conclude()
         return {
             "params": self._get_params(),
             "seed": self._seed,

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import pickle
 
 import pandas as pd
@@ -83,7 +84,7 @@ def test_between_two_solutions_the_last_model_answers():
         if shares != last:
             changes.append(position)
         last = shares
-    gaps = [after - before for before, after in zip(changes, changes[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(changes)]
     # Blocks are a sixteenth to an eighth of the rows that count.
     assert all(gap <= max(1, before / 8) + 1 for gap, before in zip(gaps, changes, strict=False))
     assert all(gap >= before // 16 for gap, before in zip(gaps, changes, strict=False))

@@ -1,4 +1,4 @@
-"""The sampler: features of single rows, their names, pipelines, and landmarks until there is a map."""
+"""The sampler: features of single rows, their names, pipelines, landmarks of a young stream."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from streamchi2.features import FeatureMap
 from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Sampler
 from streamchi2.river.dict_rows import DictReader
+from streamchi2.statistics.buffer import as_matrix
 
 ROWS, LABELS, _ = histograms(120)
 
@@ -52,8 +53,6 @@ def test_features_of_one_row_are_those_of_a_matrix_to_rounding(basis):
     sampler = learnt(ExpChi2Sampler(20, basis=basis, seed=0), ROWS[:100])
     feature_map = sampler._tracker().feature_map
     rows = [DictReader().read(row) for row in ROWS[100:]]
-    from streamchi2.statistics.buffer import as_matrix
-
     together = feature_map.transform(as_matrix(rows))
     singly = np.array([sampler._features(feature_map, row) for row in rows])
     np.testing.assert_allclose(singly, together, rtol=0, atol=64 * np.finfo(np.float32).eps)
