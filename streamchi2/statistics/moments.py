@@ -1,192 +1,350 @@
-"""Weight, mean and centred scatter of a stream of feature rows.
+r"""Weight, mean and scatter of a stream of features, with those of targets: all that learners need.
 
-Idea: blocks are centred by their own mean and pooled with what is known, so that only differences
-are ever squared. Guarantee: an offset c of the features costs O(eps c), not O(eps c^2). Memory: one
-D x D matrix of float64 of which the upper triangle is kept, updated in place.
+Idea: sums of deviations from a fixed origin, so that streams are merged, faded and combined by
+adding. Guarantee: the origin lies among the rows, so that what is subtracted at reading,
+:math:`m m^\top / n`, is small; rows that have moved J deviations away cost J^2 of the 16 digits of
+float64. Products of float32 have 7 digits and are about the mean of their own block. Memory: one
+D x D matrix of float64, of which the upper triangle is kept.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk, ssyrk
+from scipy import sparse
+from scipy.linalg.blas import dsyr, dsyr2, dsyrk, ssyrk
 
-from streamchi2.checks import Floats, as_positive_int
+from streamchi2.checks import Floats
 from streamchi2.errors import StateMismatchError
-from streamchi2.state import Array, Float, Int, Kind, Saved, UpperTriangle, require, same_state
-from streamchi2.statistics.centred_block import (
-    CentredBlock,
-    between_row,
-    centred_block,
-    pooled_mean,
-    unit_weights,
-)
+from streamchi2.saving import saved
+
+Targets: TypeAlias = NDArray[np.float64] | sparse.csr_array | None
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
-_PANEL_COLUMNS = 2048  # products of a panel take 8 KiB a feature, not another D x D matrix
+_PIECE_ROWS = 128  # float64 copies of float32 rows are made in pieces that fit the cache
+_FEW_ROWS = 64  # cost as much in float64, and a model of few rows needs every digit
+_PANEL_COLUMNS = 2048  # of a product in float32
 _STRIP_ROWS = 256  # of a triangle: what lies left of a strip is zeros, and not touched
-_FEW_ROWS = 257  # whose products are formed in float64; one row is the spare one
-_FLOAT32_SQUARES = 1e-12, 1e12  # largest deviations whose products float32 neither loses nor bursts
+_FLOAT32_WEIGHTS = 1e-20, 1e20
+_FLOAT32_VALUES = 1e28  # twice this times the root of the largest weight is still a float32
+_FLOAT32_DEVIATIONS = 1e-12, 1e12  # the largest, so that squares neither vanish nor burst
 
 
-class Moments(Saved):
-    r"""Weight, mean and centred scatter of weighted rows; merging equals having seen both.
+@dataclass(frozen=True, eq=False)
+class RegressionMoments:
+    r"""Everything that least squares needs to know of a stream.
 
-    With n the weight and m that of a block with mean :math:`\bar x` and
-    :math:`\delta = \bar x - \mu`, as in Chan, Golub and LeVeque (1983,
-    doi:10.1080/00031305.1983.10483115):
+    With deviations :math:`\tilde z, \tilde y` from the means,
 
-    .. math:: H \leftarrow H + \sum_i w_i (x_i - \bar x)(x_i - \bar x)^\top
-              + \tfrac{nm}{n+m} \delta\delta^\top
+    .. math:: H = \sum w\,\tilde z \tilde z^\top, \quad C = \sum w\,\tilde z \tilde y^\top,
+              \quad S_t = \sum w\,\tilde y_t^2
+    """
 
-    The last term is one more row of the block, so a single pass of products updates everything.
+    weight: float
+    count: float  # of rows that the weights stand for
+    mean: NDArray[np.float64]  # (d,)
+    scatter: NDArray[np.float64]  # (d, d), H
+    target_mean: NDArray[np.float64]  # (t,)
+    cross: NDArray[np.float64]  # (d, t), C
+    target_scatter: NDArray[np.float64]  # (t,), S
 
-    Parameters
-    ----------
-    n_features : int
-        Width D of the rows.
+
+@saved("moments")
+@dataclass(eq=False)
+class Moments:
+    r"""Sums about an origin o of weighted rows x and their targets t, about an origin p.
+
+    .. math:: \sum w (x - o)(x - o)^\top = \sum_b \Bigl[ \sum_{i \in b} w_i (x_i - \bar x_b)
+              (x_i - \bar x_b)^\top + w_b (\bar x_b - o)(\bar x_b - o)^\top \Bigr]
+
+    over the blocks b in which rows come, and likewise with targets.
+
+    Law: adding in any blocks, merging and one pass give the same, to rounding.
 
     Attributes
     ----------
+    origin, target_origin : ndarray, shapes (D,) and (T,)
+        About which sums are taken; those of targets are zeros where these are one-hot.
     weight, squared_weight : float
         Sums of the weights of rows and of their squares.
+    sums, target_sums : ndarray, shapes (D,) and (T,)
+        Weighted sums of deviations.
+    upper : ndarray, shape (D, D)
+        Weighted products of features; zeros below the diagonal.
+    target_squares, cross : ndarray, shapes (T,) and (T, D)
+        Weighted squares of targets, and products with features.
 
     Notes
     -----
-    A block of n rows costs n D^2 operations. Products of more than 256 rows of float32 are formed
-    in float32, by column panels, and added into float64: blocks are centred and short, so that this
-    costs about 1e-8 of the variance.
+    A block of n rows costs n D (D + T) operations, one-hot targets n D whatever their number.
+    Products of more than 64 rows of float32 are formed in float32 about the mean of the block,
+    which costs about 5e-8 of a variance, wherever the block lies; all others in float64.
 
     Examples
     --------
-    >>> moments = Moments(2).update(np.array([[1.0, 0.0], [3.0, 0.0]]))
-    >>> moments.update(np.array([[8.0, 0.0]]))
-    Moments(n_features=2, weight=3.0)
+    >>> moments = Moments.empty(np.zeros(2), np.zeros(1))
+    >>> rows, targets = np.array([[1.0, 0.0], [3.0, 0.0], [8.0, 0.0]]), np.array([[1.0], [5], [9]])
+    >>> moments.add(rows, targets, np.ones(3))
     >>> moments.mean, moments.scatter()
     (array([4., 0.]), array([[26.,  0.], [ 0.,  0.]]))
+    >>> moments.summary().cross.ravel()
+    array([28.,  0.])
     """
 
-    STATE: ClassVar[dict[str, Kind]] = {
-        "n_features": Int(1),
-        "weight": Float(0.0),
-        "squared_weight": Float(0.0),
-        "mean": Array(),
-        "upper": UpperTriangle(),
-    }
+    origin: NDArray[np.float64]
+    target_origin: NDArray[np.float64]
+    weight: float
+    squared_weight: float
+    sums: NDArray[np.float64]
+    upper: Annotated[NDArray[np.float64], "upper"] = field(repr=False)
+    target_sums: NDArray[np.float64]
+    target_squares: NDArray[np.float64]
+    cross: NDArray[np.float64] = field(repr=False)
 
-    def __init__(self, n_features: int) -> None:
-        self.n_features = as_positive_int(n_features, name="n_features")
-        self.weight = 0.0
-        self.squared_weight = 0.0
-        self.mean = np.zeros(self.n_features)
-        self.upper = np.zeros((self.n_features, self.n_features))  # below the diagonal: zeros
+    @classmethod
+    def empty(
+        cls, origin: NDArray[np.float64], target_origin: NDArray[np.float64] | None = None
+    ) -> Self:
+        """Return the moments of no rows; without origin of targets there are no targets."""
+        target_origin = np.empty(0) if target_origin is None else target_origin
+        width, n_targets = origin.size, target_origin.size
+        zeros = (np.zeros(n_targets), np.zeros(n_targets), np.zeros((n_targets, width)))
+        upper = np.zeros((width, width))
+        return cls(origin.copy(), target_origin.copy(), 0.0, 0.0, np.zeros(width), upper, *zeros)
 
-    def update(self, rows: Floats, *, weights: NDArray[np.float64] | None = None) -> Self:
-        """Absorb rows of shape (n, n_features); n may be 0."""
-        self.check_width(rows)
-        for start in range(0, rows.shape[0], _BLOCK_ROWS):
-            part = slice(start, start + _BLOCK_ROWS)
-            share = unit_weights(rows[part]) if weights is None else weights[part]
-            self.absorb(centred_block(rows[part], share))
-        return self
-
-    def absorb(self, block: CentredBlock) -> None:
-        """Pool a centred block."""
-        self.pooling(block).finish()
-
-    def pooling_rows(self, rows: Floats, weights: NDArray[np.float64]) -> Pooling:
-        """Return what absorbs a block once it is finished; until then nothing changes."""
-        return self.pooling(centred_block(rows, weights))
-
-    def pooling(self, block: CentredBlock) -> Pooling:
-        """Return what pools a centred block once it is finished; until then nothing changes."""
-        block.scaled[-1] = between_row(self.weight, self.mean, block.weight, block.mean)
-        values = {
-            "mean": pooled_mean(self.weight, self.mean, block.weight, block.mean),
-            "weight": self.weight + block.weight,
-            "squared_weight": self.squared_weight + block.squared_weight,
+    def check_state(self) -> None:
+        """Raise ValueError where the arrays are not of one width."""
+        width, n_targets = self.origin.shape, self.target_origin.shape
+        shapes = {
+            "sums": width,
+            "upper": width * 2,
+            "target_sums": n_targets,
+            "target_squares": n_targets,
+            "cross": n_targets + width,
         }
-        return Pooling(self, safe_to_multiply(block.scaled), values)
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name} must have shape {shape}")
+
+    @property
+    def n_features(self) -> int:
+        """Number of features D."""
+        return int(self.origin.size)
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns of targets T."""
+        return int(self.target_origin.size)
 
     @property
     def count(self) -> float:
         """Number of rows that the weights stand for, see :func:`effective_count`."""
         return effective_count(self.weight, self.squared_weight)
 
-    def fade(self, factor: float) -> Self:
-        """Let everything seen so far count ``factor`` times as much; the mean stays."""
-        self.__dict__.update(vars(self.faded(factor)))
-        return self
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of the features; their origin where there are no rows."""
+        return self.origin + self._shift
 
-    def faded(self, factor: float) -> Self:
-        """Return moments in which everything seen so far counts ``factor`` times as much."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(
-            self.__dict__,
-            weight=factor * self.weight,
-            squared_weight=self.squared_weight * (factor * factor),
-            upper=factor * self.upper,
+    @property
+    def _shift(self) -> NDArray[np.float64]:
+        """The way from the origin to the mean."""
+        return self.sums / (self.weight or 1.0)
+
+    def scatter(self, *, whole: bool = True) -> NDArray[np.float64]:
+        """Return the scatter about the mean, shape (D, D), as a new array.
+
+        With ``whole=False`` only the lower triangle is filled.
+        """
+        upper = self.upper.copy()
+        # The upper triangle by rows is the lower one by columns, as BLAS counts.
+        dsyr(-self.weight, self._shift, a=upper.T, lower=1, overwrite_a=1)
+        diagonal = upper.diagonal().clip(0.0)  # a square is rounding where nothing varies
+        if whole:
+            upper += np.triu(upper, 1).T
+        np.fill_diagonal(upper, diagonal)
+        return upper if whole else upper.T
+
+    def summary(self, *, whole: bool = True) -> RegressionMoments:
+        """Return what the solvers read, as new arrays; see :meth:`scatter` for ``whole``."""
+        target_shift = self.target_sums / (self.weight or 1.0)
+        return RegressionMoments(
+            self.weight,
+            self.count,
+            self.mean,
+            self.scatter(whole=whole),
+            self.target_origin + target_shift,
+            np.ascontiguousarray((self.cross - np.outer(target_shift, self.sums)).T),
+            (self.target_squares - target_shift * self.target_sums).clip(0.0),
         )
-        return twin
 
-    def merge(self, other: Self) -> Self:
-        """Absorb everything ``other`` has seen; ``other`` is untouched."""
-        self.check_same_width(other)
-        if other.weight > 0.0:
-            difference = between_row(self.weight, self.mean, other.weight, other.mean)
-            self.upper += other.upper
-            add_products(self.upper, difference[None, :])
-            self.mean = pooled_mean(self.weight, self.mean, other.weight, other.mean)
-            self.weight += other.weight
-            self.squared_weight += other.squared_weight
-        return self
+    def add(
+        self,
+        features: Floats,
+        targets: Targets,
+        weights: NDArray[np.float64],
+        *,
+        fading: float = 1.0,
+    ) -> None:
+        """Add rows, after letting those so far count ``fading`` times as much.
 
-    def scatter(self) -> NDArray[np.float64]:
-        """Return the whole symmetric scatter, shape (n_features, n_features), as a new array."""
-        whole = self.upper + self.upper.T
-        np.fill_diagonal(whole, self.upper.diagonal())
-        return whole
+        Parameters
+        ----------
+        features : ndarray, shape (n, D)
+            float32 or float64.
+        targets : ndarray or csr_array, shape (n, T), or None
+            Sparse ones must have an origin of zeros; None where T is zero.
+        weights : ndarray, shape (n,)
+            Not negative.
+        fading : float, default=1.0
+            As in :meth:`fade`, but where there are no rows to add nothing fades.
+        """
+        for start in range(0, weights.size, _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            block = None if targets is None else targets[part]
+            self._add_block(features[part], block, weights[part], 1.0 if start else fading)
 
-    def part(self, own: slice) -> Self:
-        """Return the moments of some consecutive features, as views."""
-        twin = object.__new__(type(self))
-        mean, upper = self.mean[own], self.upper[own, own]
-        twin.__dict__.update(self.__dict__, n_features=mean.size, mean=mean, upper=upper)
-        return twin
+    def _add_block(
+        self, features: Floats, targets: Targets, weights: NDArray[np.float64], fading: float
+    ) -> None:
+        # All that takes memory comes before the first addition.
+        answers = _Answers.of(targets, self.target_origin, weights)
+        sums, cross = self._sums(features, answers.weighted, weights)
+        weight = float(weights.sum())
+        shift = sums / (weight or 1.0)
+        centred = _centred_float32(features, self.origin + shift, weights)
+        if centred is None:
+            deviations = np.subtract(features, self.origin, dtype=np.float64)
+            deviations *= np.sqrt(weights)[:, None]
+            dsyrk(1.0, deviations.T, beta=fading, c=self.upper.T, lower=1, overwrite_c=1)
+        else:
+            products = _products(centred)
+            if fading != 1.0:
+                self.upper *= fading
+            _add_to_upper(self.upper, products)
+            dsyr(weight, shift, a=self.upper.T, lower=1, overwrite_a=1)
+        self._fade_vectors(fading)
+        self.weight += weight
+        self.squared_weight += float(weights @ weights)
+        self.sums += sums
+        self.target_sums[answers.columns] += answers.sums
+        self.target_squares[answers.columns] += answers.squares
+        self.cross[answers.columns] += cross
 
-    def copy(self) -> Self:
-        """Return an independent object in the same state."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, mean=self.mean.copy(), upper=self.upper.copy())
-        return twin
+    def _sums(
+        self,
+        features: Floats,
+        weighted: NDArray[np.float64] | sparse.csr_array,
+        weights: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weighted sums of deviations, and of their products with weighted targets."""
+        sums, cross = np.zeros(self.n_features), np.zeros((weighted.shape[1], self.n_features))
+        for start in range(0, weights.size, _PIECE_ROWS):
+            piece = slice(start, start + _PIECE_ROWS)
+            deviations = np.subtract(features[piece], self.origin, dtype=np.float64)
+            sums += weights[piece] @ deviations
+            if cross.size:
+                cross += weighted[piece].T @ deviations
+        return sums, cross
 
-    def check_width(self, rows: Floats) -> None:
-        """Refuse rows of another width."""
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"rows must have {self.n_features} columns, got shape {rows.shape}")
+    def fade(self, factor: float) -> None:
+        """Let everything so far count ``factor`` times as much."""
+        self.upper *= factor
+        self._fade_vectors(factor)
 
-    def check_same_width(self, other: Moments) -> None:
-        """Refuse moments of another number of features."""
-        if self.n_features != other.n_features:
+    def _fade_vectors(self, factor: float) -> None:
+        if factor != 1.0:
+            self.weight *= factor
+            self.squared_weight *= factor * factor
+            for sums in (self.sums, self.target_sums, self.target_squares, self.cross):
+                np.multiply(sums, factor, out=sums)
+
+    def grow(self, n_targets: int) -> None:
+        """Let there be more columns of targets, which have been zero so far."""
+        more = n_targets - self.n_targets
+        if more > 0:
+            for name in ("target_origin", "target_sums", "target_squares"):
+                setattr(self, name, np.pad(getattr(self, name), (0, more)))
+            self.cross = np.pad(self.cross, ((0, more), (0, 0)))
+
+    def merge(self, other: Self, columns: NDArray[np.intp] | None = None) -> None:
+        """Add everything that another one has seen, which stays as it is.
+
+        Parameters
+        ----------
+        other : Moments
+            Of the same number of features, about any origin.
+        columns : ndarray, shape (its n_targets,), optional
+            The column that each of its targets is here; the same ones where not given.
+        """
+        if other.n_features != self.n_features:
             raise StateMismatchError(
                 f"n_features must agree to merge, got {self.n_features} and {other.n_features}"
             )
+        columns = np.arange(other.n_targets) if columns is None else columns
+        self.grow(int(columns.max(initial=-1)) + 1)
+        away = other.origin - self.origin
+        target_away = other.target_origin - self.target_origin[columns]
+        if other.weight == 0.0:
+            return
+        sums = other.sums + other.weight * away
+        target_sums = other.target_sums + other.weight * target_away
+        squares = other.target_squares + target_away * (other.target_sums + target_sums)
+        cross = other.cross + np.outer(target_away, other.sums) + np.outer(target_sums, away)
+        self.upper += other.upper
+        if away.any():
+            dsyr2(0.5, other.sums + sums, away, a=self.upper.T, lower=1, overwrite_a=1)
+        self.weight += other.weight
+        self.squared_weight += other.squared_weight
+        self.sums += sums
+        self.target_sums[columns] += target_sums
+        self.target_squares[columns] += squares
+        self.cross[columns] += cross
 
-    def validate(self) -> None:
-        """Require mean and scatter of one width."""
-        width = self.n_features
-        require(self.mean.shape == (width,), f"mean must have {width} entries")
-        require(self.upper.shape == (width, width), f"scatter must be {width} x {width}")
+    def copy(self) -> Self:
+        """Return an independent object in the same state."""
+        return replace(
+            self,
+            **{name: array.copy() for name, array in vars(self).items() if np.ndim(array)},
+        )
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and same_state(self.__dict__, other.__dict__)
 
-    __hash__ = None  # type: ignore[assignment]  # it changes with every block
+def of_classes(parts: Sequence[Moments], factors: NDArray[np.float64]) -> Moments:
+    """Return the moments of all classes together, class k times ``factors[k]``.
 
-    def __repr__(self) -> str:
-        return f"Moments(n_features={self.n_features}, weight={self.weight:.6})"
+    Parameters
+    ----------
+    parts : sequence of Moments
+        Of each class without targets, all about one origin.
+    factors : ndarray, shape (number of classes,)
+        How many times as much the rows of each class count.
+
+    Returns
+    -------
+    Moments
+        With one-hot targets, a column for each class.
+
+    Examples
+    --------
+    >>> parts = [Moments.empty(np.zeros(1)) for _ in range(2)]
+    >>> parts[0].add(np.array([[1.0], [3.0]]), None, np.ones(2))
+    >>> parts[1].add(np.array([[8.0]]), None, np.ones(1))
+    >>> of_classes(parts, np.array([1.0, 2.0])).summary().target_mean
+    array([0.5, 0.5])
+    """
+    together = Moments.empty(parts[0].origin, np.zeros(len(parts)))
+    for column, (part, factor) in enumerate(zip(parts, factors.tolist(), strict=True)):
+        together.weight += factor * part.weight
+        together.squared_weight += factor * factor * part.squared_weight
+        together.sums += factor * part.sums
+        together.upper += part.upper if factor == 1.0 else factor * part.upper
+        together.target_sums[column] = together.target_squares[column] = factor * part.weight
+        together.cross[column] = factor * part.sums
+    return together
 
 
 def effective_count(weight: float, squared_weight: float) -> float:
@@ -212,93 +370,78 @@ def effective_count(weight: float, squared_weight: float) -> float:
     return max(weight, weight * (weight / max(squared_weight, np.finfo(np.float64).tiny)))
 
 
-def pooled(left: Moments, right: Moments) -> Moments:
-    """Return the moments of both streams together; neither changes.
+class _Answers(NamedTuple):
+    """The columns of targets that a block has, as deviations, with their sums."""
 
-    >>> pooled(Moments(1).update(np.ones((2, 1))), Moments(1).update(np.zeros((2, 1)))).mean
-    array([0.5])
-    """
-    return left.copy().merge(right)
+    columns: NDArray[np.intp] | slice
+    weighted: NDArray[np.float64] | sparse.csr_array  # times the weights of rows
+    sums: NDArray[np.float64]
+    squares: NDArray[np.float64]
 
-
-class Pooling:
-    """A block on its way into moments; finished again after a failure, it goes on from there."""
-
-    __slots__ = ("block", "done", "moments", "values")
-
-    def __init__(self, moments: Moments, block: Floats, values: dict[str, Any]) -> None:
-        self.moments = moments
-        self.block = block
-        self.values = values
-        self.done = [0]  # steps of the products
-
-    def finish(self) -> None:
-        """Add the products that are missing, then mean and weights."""
-        add_products(self.moments.upper, self.block, done=self.done)
-        vars(self.moments).update(self.values)
-
-
-def add_products(upper: NDArray[np.float64], block: Floats, done: list[int] | None = None) -> None:
-    """Add ``block.T @ block`` to the upper triangle, in place.
-
-    BLAS adds products of float64 where they belong. That takes twice the arithmetic of float32,
-    whose products must be added by another pass over the triangle: few rows are not worth it.
-    ``done[0]`` counts the steps that have been taken, of those before a failure too.
-    """
-    if block.shape[0] <= _FEW_ROWS:
-        block = block.astype(np.float64, copy=False)
-    block = safe_to_multiply(block)
-    done = [0] if done is None else done
-    if block.dtype == np.float64:
-        if done[0] == 0:
-            _add_in_one(upper, block, done)
-        return
-    number = 0  # of the next sum
-    for start in range(0, upper.shape[0], _PANEL_COLUMNS):
-        stop = min(start + _PANEL_COLUMNS, upper.shape[0])
-        panel, rest = block[:, start:stop], block[:, stop:]
-        strips = range(0, stop - start, _STRIP_ROWS)
-        if done[0] < number + len(strips):
-            # Not panel.T @ panel: numpy fills the other triangle too, which takes longer than few
-            # rows.
-            products = ssyrk(1.0, panel.T, lower=1).T
-            square = upper[start:stop, start:stop]
-            for first in strips[done[0] - number :]:
-                strip = slice(first, first + _STRIP_ROWS)
-                _add(square[strip, first:], products[strip, first:], done)
-        number += len(strips)
-        if rest.shape[1] and done[0] == number:
-            _add(upper[start:stop, stop:], panel.T @ rest, done)
-        number += 1
+    @classmethod
+    def of(
+        cls, targets: Targets, origin: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> Self:
+        if isinstance(targets, sparse.csr_array):
+            # Only the columns that occur: their number must not cost anything.
+            columns, index = np.unique(targets.indices, return_inverse=True)
+            weighted = targets.data * np.repeat(weights, np.diff(targets.indptr))
+            sums = np.bincount(index, weighted, columns.size).astype(np.float64)
+            squares = np.bincount(index, weighted * targets.data, columns.size).astype(np.float64)
+            shape = (targets.shape[0], columns.size)
+            matrix = sparse.csr_array((weighted, index, targets.indptr), shape=shape)
+            return cls(columns, matrix, sums, squares)
+        if targets is None:
+            targets = np.empty((weights.size, 0))
+        deviations = targets - origin
+        matrix = weights[:, None] * deviations
+        squares = np.einsum("ij,ij->j", matrix, deviations)
+        return cls(slice(None), matrix, matrix.sum(axis=0), squares)
 
 
-def _add(own: NDArray[np.float64], products: Floats, done: list[int]) -> None:
-    """Add products in place; the sum and its record in one statement, so that both are made."""
-    done[0] = (np.add(own, products, own), done[0] + 1)[1]
+def _centred_float32(
+    rows: Floats, mean: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float32] | None:
+    """Return sqrt(w) (x - mean) in float32; None where its products would not do."""
+    if rows.dtype != np.float32 or rows.shape[0] <= _FEW_ROWS:
+        return None
+    low, high = _FLOAT32_WEIGHTS
+    if not low < float(weights.max()) < high or _largest(rows) >= _FLOAT32_VALUES:
+        return None
+    # First the rounded mean, which costs the rows no digit that they have, then what rounding took.
+    centre = mean.astype(np.float32)
+    centred: NDArray[np.float32] = rows - centre
+    centred -= (mean - centre).astype(np.float32)
+    if not (weights == 1.0).all():
+        centred *= np.sqrt(weights)[:, None].astype(np.float32)
+    low, high = _FLOAT32_DEVIATIONS
+    return centred if low < _largest(centred) < high else None
 
 
-def _add_in_one(upper: NDArray[np.float64], block: Floats, done: list[int]) -> None:
-    """Add products of float64 by one call of BLAS."""
-    # The upper triangle by rows is the lower one by columns, as BLAS counts.
-    if upper.flags.c_contiguous:
-        done[0] = (dsyrk(1.0, block.T, beta=1.0, c=upper.T, lower=1, overwrite_c=1), 1)[1]
-        return
-    found = dsyrk(1.0, block.T, beta=1.0, c=upper.T, lower=1)  # part of another array: a copy
-    np.copyto(upper, found.T)
-    done[0] = 1
+def _largest(values: Floats) -> float:
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def safe_to_multiply(block: Floats) -> Floats:
-    """Return the block itself, or a float64 copy where float32 products would burst or vanish."""
-    return block if block.dtype == np.float64 or is_moderate(block) else block.astype(np.float64)
+def _products(rows: NDArray[np.float32]) -> list[tuple[int, int, NDArray[np.float32]]]:
+    """Return the upper triangle of ``rows.T @ rows`` in parts: first row, first column, part."""
+    parts = []
+    for start in range(0, rows.shape[1], _PANEL_COLUMNS):
+        stop = start + _PANEL_COLUMNS
+        panel, rest = rows[:, start:stop], rows[:, stop:]
+        # Not panel.T @ panel: numpy fills the other triangle too, which takes longer.
+        parts.append((start, start, ssyrk(1.0, panel.T, lower=1).T))
+        if rest.shape[1]:
+            parts.append((start, stop, panel.T @ rest))
+    return parts
 
 
-def is_moderate(block: Floats) -> bool:
-    """Tell whether float32 can hold the products of the largest deviations.
-
-    >>> is_moderate(np.array([0.0, -3.0])), is_moderate(np.array([1e20]))
-    (True, False)
-    """
-    low, high = _FLOAT32_SQUARES
-    largest = max(float(block.max(initial=0.0)), -float(block.min(initial=0.0)))
-    return largest == 0.0 or low < largest < high
+def _add_to_upper(
+    upper: NDArray[np.float64], parts: list[tuple[int, int, NDArray[np.float32]]]
+) -> None:
+    for row, column, products in parts:
+        for start in range(0, products.shape[0], _STRIP_ROWS):
+            strip, left = slice(start, start + _STRIP_ROWS), start if row == column else 0
+            rows = upper[row + start : row + start + _STRIP_ROWS]
+            rows[: products.shape[0] - start, column + left : column + products.shape[1]] += (
+                products[strip, left:]
+            )
