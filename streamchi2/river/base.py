@@ -270,7 +270,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         if targets is None or before is None:
             absent = None if before is None else before.absent(1)[0]
             return [(before, absent, weight) for weight in weights]
-        steps = []
+        steps: list[tuple[Targets | None, Any, float]] = []
         for given, weight in zip(targets, weights, strict=True):
             after, code = before.encode_one(self._checked_target(given))
             steps.append((after, code, weight))
@@ -330,12 +330,13 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     # Reading
 
-    def _features(self, feature_map: FeatureMap, row: Row) -> Floats:
+    def _features(self, feature_map: FeatureMap | None, row: Row) -> Floats:
         """Return the features of a row, shape (D,), not to be written to.
 
         Each row is featurised alone, so that predictions change no bit of what is learnt, and only
         once: who predicts and then learns an event has its row read as the same object twice.
         """
+        assert feature_map is not None
         last = self._featurised
         if last is not None and last[0] is feature_map and last[1] is row:
             return last[2]
@@ -351,6 +352,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
     def _tracker(self) -> Tracker:
         learnt = self._opened().present()
         assert learnt is not None
+        assert learnt.tracker is not None
         return learnt.tracker
 
     def _model(self) -> Model:

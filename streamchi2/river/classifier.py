@@ -17,7 +17,6 @@ from streamchi2.readings import DescriptorReadings
 from streamchi2.river.base import NamedStreamEstimator, checked_weights
 from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
-from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import Targets
 
 
@@ -121,9 +120,11 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels seen, sorted."""
-        targets = self._opened().targets
-        assert targets is not None
-        return targets.classes_sorted[0]
+        targets = None if self._stream is None else self._stream.targets
+        if targets is None or not targets.names:
+            raise AttributeError(f"this {type(self).__name__} has seen no label yet")
+        labels: NDArray[Any] = targets.classes_sorted[0].copy()
+        return labels
 
     @property
     def _multiclass(self) -> bool:
@@ -139,12 +140,12 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         self, before: Targets | None, targets: Sequence[Any] | None, weights: Sequence[float]
     ) -> list[tuple[Targets | None, Any, float]]:
         steps = super()._encoded(before, targets, weights)
-        if targets is None or not isinstance(self.class_weight, Mapping):
+        spec = self._learner_spec()
+        if targets is None or spec is None or not isinstance(spec.class_weight, tuple):
             return steps
-        factors = dict(as_class_weight(self.class_weight))
-        weighted = []
-        for after, code, weight in steps:
-            factor = factors.get(after.names[code], 1.0)
+        factors, weighted = dict(spec.class_weight), []
+        for given, (after, code, weight) in zip(targets, steps, strict=True):
+            factor = factors.get(given, 1.0)
             # A class without weight teaches the map alone: its rows count, without their label.
             (checked,) = checked_weights(weight * (factor or 1.0), 1, "w times class_weight")
             weighted.append((after, code if factor else -1, checked))

@@ -27,7 +27,7 @@ from streamchi2.statistics.targets import Targets
 
 @saved("river.ExpChi2MultiLabelClassifier")
 @documented(RIVER)
-class ExpChi2MultiLabelClassifier(  # type: ignore[misc]
+class ExpChi2MultiLabelClassifier(
     DescriptorReadings, NamedStreamEstimator, base.MultiLabelClassifier
 ):
     r"""Kernel ridge classification where a row may have several labels.

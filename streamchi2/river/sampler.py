@@ -102,7 +102,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         yield {"n_components": 64, "basis": "additive", "prefix": "share of "}
         yield {"n_components": 1, "basis": "landmarks", "landmarks": [{"x": 1.0, 0: 0.5}]}
 
-    def learn_one(self, x: dict[Hashable, Any]) -> None:
+    def learn_one(self, x: dict[Hashable, Any]) -> None:  # type: ignore[override]  # no target
         """Let the map learn from one row.
 
         Parameters
@@ -112,7 +112,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         """
         self.observe_one(x)
 
-    def learn_many(self, X: Any) -> None:
+    def learn_many(self, X: Any) -> None:  # type: ignore[override]
         """Let the map learn from the rows of a frame, as if they came one by one.
 
         Parameters
