@@ -17,7 +17,8 @@ from streamchi2.dask.shards import (
     under,
     with_adapt,
 )
-from streamchi2.estimators.base import MapEstimator, StreamEstimator
+from streamchi2.estimators.base import StreamEstimator
+from streamchi2.estimators.mapped import MapEstimator
 from streamchi2.features import Tracker
 
 AnyEstimator = TypeVar("AnyEstimator", bound=StreamEstimator)
@@ -105,8 +106,8 @@ def fit(
         stream = _under_one_map(model, parts, fan_in)
     else:
         stream = tree(model, parts, fan_in)
-        if stream is None:
-            raise ValueError("X must hold at least one row, got none")
+    if stream is None:
+        raise ValueError("X must hold at least one row, got none")
     estimator._stream = stream
     return estimator
 
@@ -132,7 +133,8 @@ def _under_one_map(model: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
     if not model._stream.is_planned:
         return model._stream  # so few rows that all have been learnt
     shard = model.new_shard()
-    empty, learns = shard._stream, shard._stream.settings.learns
+    empty = seen = shard._stream
+    learns = empty.settings.learns
     # One partition must not adapt the map to itself.
     tracker = with_adapt(empty.learnt.tracker, False)
     if model.adapt or not learns:

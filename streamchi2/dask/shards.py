@@ -22,18 +22,17 @@ from streamchi2.sources import Batch
 from streamchi2.stream import Stream
 
 
-def tree(start: Any, parts: Sequence[Delayed], fan_in: int) -> Stream | None:
-    """Return what estimators like ``start`` have learnt of all partitions; neighbours join first.
+def tree(start: Any, parts: Sequence[Delayed], fan_in: int) -> Any:
+    """Return the stream that estimators like ``start`` have learnt of all partitions.
 
-    None where there was no row, and no map.
+    Neighbours join first. None where there was no row, and no map.
     """
     sent = delayed(start, pure=False, traverse=False)
     level = [delayed(_learnt, pure=False)(sent, part) for part in parts]
     join = delayed(_merged, pure=False)
     while len(level) > 1:
         level = [join(level[at : at + fan_in]) for at in range(0, len(level), fan_in)]
-    stream: Stream | None = level[0].compute()
-    return stream
+    return level[0].compute()
 
 
 def _learnt(start: Any, batch: Batch) -> Stream | None:
@@ -71,7 +70,7 @@ def _lighter(stream: Stream) -> Stream:
 def under(stream: Stream, tracker: Tracker, *, learns: bool) -> Stream:
     """Return a stream in the same state under another tracker, its pending rows learnt."""
     settled, settings = stream.settled(), replace(stream.settings, learns=learns)
-    kept = {} if learns else {"statistics": None, "sample": None}
+    kept: dict[str, Any] = {} if learns else {"statistics": None, "sample": None}
     learnt = replace(settled, settings=settings, tracker=tracker, **kept)
     changes = {"settings": settings, "learnt": learnt, "pending": None}
     return Stream._from_saved(stream._saved_state() | changes)

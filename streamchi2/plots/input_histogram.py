@@ -78,7 +78,7 @@ def _plot_nodes(ax: Axes, k: NDArray[np.float64]) -> None:
     values = np.unique(np.append(np.geomspace(low, high, _N_POINTS), k))
     envelope = np.abs(DirectSeries(k).residual(values))
     error_ax.plot(values, envelope, color=canvas.VERMILLION, lw=1.4, label="|G|")
-    style = {"color": canvas.VERMILLION, "ms": 7, "clip_on": False}
+    style: dict[str, Any] = {"color": canvas.VERMILLION, "ms": 7, "clip_on": False}
     inside = k[(k >= low) & (k <= high)]
     error_ax.plot(inside, 0.0 * inside, "^", label="nodes k", **style)
     error_ax.set_ylim(bottom=0.0)
