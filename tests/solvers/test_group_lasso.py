@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from solvers.regressions import moments_of
 
 from streamchi2.solvers.block_vectors import BlockVectors, consecutive
-from streamchi2.solvers.group_gcv import chosen_by_gcv
 from streamchi2.solvers.group_lasso import (
     Fit,
     chosen_group_scales,
@@ -24,9 +24,8 @@ from streamchi2.solvers.group_lasso import (
     scaled,
     strongest_alpha,
 )
-from streamchi2.solvers.left_out_error import SampledRows
+from streamchi2.solvers.left_out import SampledRows
 from streamchi2.solvers.ridge import ridge
-from streamchi2.statistics.target_moments import TargetMoments
 
 
 def problem(seed, sizes=(4, 3, 5), n_rows=60, n_targets=2, spread=100.0):
@@ -38,7 +37,7 @@ def problem(seed, sizes=(4, 3, 5), n_rows=60, n_targets=2, spread=100.0):
     effect = np.zeros((width, n_targets))
     effect[: sizes[0] + sizes[1]] = random.normal(size=(sizes[0] + sizes[1], n_targets))
     targets = rows @ effect + 0.5 * random.normal(size=(n_rows, n_targets))
-    moments = definite(TargetMoments(width, n_targets).update(rows, targets).summary())
+    moments = definite(moments_of(rows, targets))
     return moments, consecutive(sizes), rows, targets
 
 
@@ -146,18 +145,20 @@ def test_leverages_are_those_of_ridge_regression_in_the_scales():
 def test_left_out_errors_are_those_of_refits_without_the_row_and_its_copies(factor):
     _, groups, rows, targets = problem(9, (3, 2), 20)
     counts = np.random.default_rng(9).integers(1, 4, 20).astype(float)
-    moments = TargetMoments(5, 2).update(rows, targets, weights=counts).summary()
+    moments = moments_of(rows, targets, counts)
     scales = factor * np.array([0.3, 0.02])
     fit = Fit(moments, groups, 1.0, np.ones(2), scales)
     total, roots = 0.0, np.repeat(np.sqrt(scales), [3, 2])
     for row in range(20):
         others = np.arange(20) != row
-        rest = TargetMoments(5, 2).update(rows[others], targets[others], weights=counts[others])
-        model = ridge(scaled(rest.summary(), groups, scales), 1.0)
+        rest = moments_of(rows[others], targets[others], counts[others])
+        model = ridge(scaled(rest, groups, scales), 1.0)
         errors = targets[row] - model.scores((rows[row] * roots)[None])[0]
         total += counts[row] * (errors**2 / (moments.target_scatter / moments.weight)).sum()
     sample = SampledRows.of(moments, rows, targets, counts)
-    error = sample.left_out_error(fit.coef, fit.leverages(sample.features)[:, None])
+    error = sample.error(
+        sample.left_out(sample.features @ fit.coef, fit.leverages(sample.features)[:, None])
+    )
     assert_allclose(error, total, rtol=1e-8)
 
 
@@ -180,13 +181,12 @@ def test_noise_is_left_out_and_what_matters_is_kept(copies):
     rows = random.normal(size=(400, 40))
     targets = np.tanh(rows[:, :10] @ random.normal(size=(10, 3))) + rows[:, 10:13]
     weights = np.full(400, copies)
-    moments = TargetMoments(40, 3).update(rows, targets, weights=weights).summary()
+    moments = moments_of(rows, targets, weights)
     groups = consecutive((10, 10, 10, 10))
-    chosen = chosen_group_scales(moments, groups, rows, targets, weights)
+    chosen = chosen_group_scales(moments, groups, SampledRows.of(moments, rows, targets, weights))
     assert_array_equal(chosen.scales > 0.0, [True, True, False, False])
-    once = TargetMoments(40, 3).update(rows, targets).summary()
-    alone = chosen_group_scales(once, groups, rows, targets, np.ones(400))
-    assert_array_equal(chosen_by_gcv(once, groups).scales > 0.0, [True, True, False, False])
+    once = moments_of(rows, targets)
+    alone = chosen_group_scales(once, groups, SampledRows.of(once, rows, targets, np.ones(400)))
     # Copies change neither alpha nor the predictions: scales are against sums over copies.
     assert chosen.alpha == alone.alpha
     assert_allclose(chosen.scales * copies, alone.scales, rtol=1e-3)
@@ -207,19 +207,22 @@ def test_a_group_that_varies_by_rounding_alone_stays_out():
     rows = random.normal(size=(200, 6))
     targets = rows[:, :1] + 0.1 * random.normal(size=(200, 1))
     rows[:, 3:] = 0.1 + 1e-8 * rows[:, :3]  # which would explain the targets
-    moments = definite(TargetMoments(6, 1).update(rows, targets).summary())
+    moments = definite(moments_of(rows, targets))
     groups = consecutive((3, 3))
     assert_allclose(entry_alphas(moments, groups)[1], 0.0, atol=1e-2)
-    chosen = chosen_group_scales(moments, groups, rows, targets, np.ones(200))
+    chosen = chosen_group_scales(
+        moments, groups, SampledRows.of(moments, rows, targets, np.ones(200))
+    )
     assert chosen.scales[1] == 0.0
 
 
 def test_nothing_to_learn_from_gives_nothing():
     rows, targets = np.ones((4, 3)), np.ones((4, 1))
-    moments = TargetMoments(3, 1).update(rows, targets).summary()
+    moments = moments_of(rows, targets)
     groups = consecutive((1, 2))
-    assert not chosen_group_scales(moments, groups, rows, targets, np.ones(4)).scales.any()
-    assert not chosen_by_gcv(moments, groups).scales.any()
+    assert not chosen_group_scales(
+        moments, groups, SampledRows.of(moments, rows, targets, np.ones(4))
+    ).scales.any()
     assert not entry_alphas(moments, groups).any()
     assert not group_lasso(moments, groups, 0.5).coef.any()
 
@@ -231,7 +234,7 @@ def test_block_vectors_equal_the_dense_formulas(seed, shapes):
     vectors = BlockVectors(tuple(random.normal(size=shape) for shape in shapes))
     dense = vectors.dense()
     rows, targets = random.normal(size=(9, dense.shape[0])), random.normal(size=(9, 2))
-    moments = TargetMoments(dense.shape[0], 2).update(rows, targets).summary()
+    moments = moments_of(rows, targets)
     found = vectors.moments(moments)
     # Sums of at most 40 products of numbers of order ten.
     assert_allclose(found.scatter, dense.T @ moments.scatter @ dense, atol=1e-10)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import ElasticNet
+from solvers.regressions import moments_of
 
 from streamchi2.solvers.block_vectors import BlockVectors
 from streamchi2.solvers.components import leading_eigenpairs
-from streamchi2.solvers.lasso import chosen_elastic_net, elastic_net
-from streamchi2.solvers.lasso_gcv import elastic_net_by_gcv
-from streamchi2.statistics.target_moments import TargetMoments
+from streamchi2.solvers.lasso import ElasticNetPath, elastic_net
+from streamchi2.solvers.left_out import SampledRows
 
 
 def drawn(seed, n_rows=80, width=8, n_targets=3, noise=1.0):
@@ -23,9 +23,10 @@ def drawn(seed, n_rows=80, width=8, n_targets=3, noise=1.0):
     return rows, rows @ weights + noise * rng.normal(size=(n_rows, n_targets))
 
 
-def moments_of(rows, targets, weights=None):
-    moments = TargetMoments(rows.shape[1], targets.shape[1])
-    return moments.update(rows, targets, weights=weights).summary()
+def chosen_elastic_net(moments, rows, targets, weights, l1_ratio=1.0):
+    sample = SampledRows.of(moments, rows, targets, weights)
+    alpha = ElasticNetPath.of(moments, l1_ratio).chosen(sample)
+    return elastic_net(moments, alpha, l1_ratio)
 
 
 def in_components(moments, rows):
@@ -123,7 +124,6 @@ def test_constant_targets_have_the_constant_model(shape, value):
     moments = moments_of(rows, targets)
     for model in (
         chosen_elastic_net(moments, rows, targets, np.ones(len(rows))),
-        elastic_net_by_gcv(moments),
         elastic_net(moments, 0.0),
         elastic_net(moments, 1e-40),
     ):
@@ -201,18 +201,3 @@ def test_one_row_gives_the_constant_model(n_copies):
     model = chosen_elastic_net(moments, rows, targets, np.array([float(n_copies)]))
     assert_array_equal(model.coef, 0.0)
     assert_allclose(model.scores(rows), targets)
-
-
-def test_gcv_has_the_least_score_of_its_grid():
-    rows, targets = drawn(5, noise=5.0)
-    moments, n = moments_of(rows, targets), len(rows)
-
-    def gcv(alpha):
-        coef = elastic_net(moments, alpha).coef
-        residuals = targets - targets.mean(axis=0) - (rows - rows.mean(axis=0)) @ coef
-        degrees = 1.0 + np.count_nonzero(coef, axis=0)
-        return (n * (residuals**2).sum(axis=0) / (n - degrees) ** 2).sum()
-
-    strongest = np.abs(moments.cross).max() / n
-    best = min(gcv(alpha) for alpha in strongest * np.logspace(0, -4, 25))
-    assert gcv(elastic_net_by_gcv(moments).alpha) <= best * (1 + 1e-3)

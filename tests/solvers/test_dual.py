@@ -1,0 +1,57 @@
+"""The dual form against the moments, and the factor that grows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from solvers.regressions import drawn, moments_of
+
+from streamchi2.solvers.dual import DualFactor
+from streamchi2.solvers.ridge import ridge
+
+ROWS, TARGETS = drawn(0, n_rows=300, width=40)
+WEIGHTS = np.random.default_rng(1).uniform(0.01, 3.0, 300)
+
+
+def solved(alpha, weights=WEIGHTS, cuts=()):
+    factor = DualFactor(alpha)
+    for part in np.split(np.arange(300), cuts):
+        factor.add(ROWS[part], weights[part])
+    return factor.solve(TARGETS)
+
+
+@pytest.mark.parametrize("weights", [np.ones(300), WEIGHTS])
+@given(
+    cuts=st.sets(st.integers(1, 299), max_size=6),
+    alpha=st.sampled_from([1e-3, 0.1, 10.0]),
+)
+def test_the_model_is_that_of_the_moments_however_the_factor_grew(weights, cuts, alpha):
+    model = solved(alpha, weights, sorted(cuts))
+    expected = ridge(moments_of(ROWS, TARGETS, weights), alpha).scores(ROWS)
+    # The Gram matrix has a condition of 1e7 at the least penalty.
+    assert_allclose(model.scores(ROWS), expected, atol=1e-5)
+
+
+def test_rows_that_have_faded_to_nothing_do_not_count():
+    weights = np.append(np.full(100, 1e-310), WEIGHTS[100:])
+    expected = ridge(moments_of(ROWS[100:], TARGETS[100:], WEIGHTS[100:]), 0.1).scores(ROWS)
+    assert_allclose(solved(0.1, weights).scores(ROWS), expected, atol=1e-6)
+
+
+def test_a_penalty_below_the_rounding_errors_has_no_factor():
+    factor = DualFactor(0.0)
+    factor.add(np.repeat(ROWS[:3], 2, axis=0), np.ones(6))
+    assert not factor.is_definite
+    factor.add(ROWS, WEIGHTS)  # no error: the model comes from moments
+    assert not factor.is_definite
+
+
+def test_offsets_cost_no_accuracy():
+    factor = DualFactor(0.1)
+    factor.add((ROWS + 1e4).astype(np.float32), np.ones(300))
+    moved = (ROWS + 1e4).astype(np.float32).astype(np.float64)
+    expected = ridge(moments_of(moved, TARGETS), 0.1).scores(moved)
+    assert_allclose(factor.solve(TARGETS).scores(moved), expected, atol=1e-5)
