@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases import LandmarkBasis
-from streamchi2.model import descriptor_entries
+from streamchi2.model import Components, components_of, descriptor_entries
 from streamchi2.series import DirectSeries
 from streamchi2.statistics.buffer import NAMED_WIDTH
 from streamchi2.stream import Stream
@@ -143,7 +143,6 @@ class MapReadings(StreamReadings):
 class ModelReadings:
     """Readings of a linear model on features."""
 
-    _stream: Any
     _model: Any  # method that returns the model which predictions are made with
 
     @property
@@ -155,31 +154,56 @@ class ModelReadings:
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Coefficients on the features, shape (n_outputs, D); (D,) for flat targets."""
-        coef: NDArray[np.float64] = self._model().linear.coef.T
-        return coef[0] if self._is_flat else coef
+        model = self._model()
+        coef: NDArray[np.float64] = model.linear.coef.T
+        return coef[0] if model.targets.flat else coef
 
     @property
     def intercept_(self) -> Any:
         """Intercepts, shape (n_outputs,); a number for flat targets."""
-        intercept = self._model().linear.intercept
-        return intercept[0] if self._is_flat else intercept
+        model = self._model()
+        return model.linear.intercept[0] if model.targets.flat else model.linear.intercept
+
+
+class ComponentReadings(MapReadings):
+    """Readings of the principal components of features."""
+
+    _fitted_stream: Any  # method that returns the stream, or says that nothing was learnt
+    _learner_spec: Any  # method that returns the parameters of the model
 
     @property
-    def _is_flat(self) -> bool:
-        targets = self._stream.targets
-        return targets is not None and targets.flat
+    def explained_variance_ratio_(self) -> Any:
+        """With ``n_pca``: share of the features' variance that each principal component holds.
+
+        With several descriptors, of each by itself: a dict.
+        """
+        components = self._components()
+        if self._learner_spec().n_pca is None:
+            raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
+        return self._by_descriptor(components.variance_shares)
+
+    def _components(self) -> Components:
+        """Return principal components of all features seen."""
+        stream, n_pca = self._fitted_stream(), self._learner_spec().n_pca
+        components: Components = stream.cached(
+            ("components", n_pca), lambda: components_of(stream.settled(), n_pca)
+        )
+        return components
+
+    def _by_descriptor(self, values: tuple[Any, ...]) -> Any:
+        """Return what there is for each descriptor under its name, or the only one as it is."""
+        names = self._fitted_stream().spec.names
+        return values[0] if names is None else dict(zip(names, values, strict=True))
 
 
-class DescriptorReadings(ModelReadings, MapReadings):
+class DescriptorReadings(ModelReadings, ComponentReadings):
     """Readings of a model on the features of several descriptors."""
-
-    _learner_spec: Any  # method that returns the parameters of the model
 
     @property
     def descriptor_path_(self) -> dict[str, float]:
         """The largest alpha at which a group lasso uses each descriptor, strongest first."""
         names, spec = self._descriptor_names("descriptor_path_"), self._learner_spec()
-        stream = self._stream
+        stream = self._fitted_stream()
         entries = stream.cached(
             ("descriptor_path_", spec), lambda: descriptor_entries(stream.settled(), spec)
         )
@@ -199,7 +223,7 @@ class DescriptorReadings(ModelReadings, MapReadings):
         return dict(zip(names, scales.tolist(), strict=True))
 
     def _descriptor_names(self, reading: str) -> tuple[str, ...]:
-        names = self._tracker().names
+        names: tuple[str, ...] | None = self._fitted_stream().spec.names
         if names is None:
             raise AttributeError(f"{reading} needs descriptors, got None")
         return names

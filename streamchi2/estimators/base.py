@@ -25,7 +25,6 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.fit_stream import FitStream
 from streamchi2.readings import StreamReadings
 from streamchi2.saving import Params
-from streamchi2.solvers.components import Components, NumberOfComponents
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
@@ -120,16 +119,6 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
             check_is_fitted(self)  # which asks for tags first, a tenth of the time of a row
         return self._stream
 
-    def _components_of(self, n_pca: NumberOfComponents) -> Components:
-        """Return principal components of all features seen."""
-        stream = self._fitted_stream()
-
-        def work() -> Components:
-            statistics = stream.settled().statistics
-            return Components.of(statistics.features(), statistics.sizes, n_pca)
-
-        return stream.cached(("components", n_pca), work)
-
     # Learning
 
     def _learn(
@@ -171,6 +160,8 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         else:
             stream = self._stream
             self._refuse_changes(stream)
+        if stream.spec is not None:
+            stream.spec.refuse_too_large(rows)
         with stream.lock:
             targets, batch = stream.targets, None
             if targets is not None:
@@ -205,7 +196,7 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         """Return an empty stream under the present parameters, or refuse these."""
         return Stream(
             n_features,
-            names=columns_of(X)[1],
+            names=names_of(X),
             spec=None,
             targets=targets,
             half_life=self._checked_half_life(),
@@ -252,7 +243,7 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         """Return names and both values of the parameters in which two estimators differ."""
         theirs = other.get_params(deep=False)
         pairs = [(name, mine, theirs[name]) for name, mine in self.get_params(deep=False).items()]
-        return [pair for pair in pairs if pair[0] != "n_jobs" and not same(*pair[1:])]
+        return [pair for pair in pairs if pair[0] != "n_jobs" and not alike(*pair[1:])]
 
     def _lock(self) -> AbstractContextManager[Any]:
         """Return what keeps the stream as it is while it is saved."""
@@ -290,6 +281,12 @@ def in_blocks(work: Callable[[Any], NDArray[Any]], rows: Rows) -> NDArray[Any]:
     return result
 
 
+def names_of(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a batch, if scikit-learn sees any."""
+    names = columns_of(X)[1]
+    return None if names is None else tuple(names.tolist())
+
+
 def refuse_change(name: str, now: Any, before: Any) -> None:
     """Refuse a parameter that was changed in the middle of a stream."""
     raise ValueError(
@@ -298,14 +295,14 @@ def refuse_change(name: str, now: Any, before: Any) -> None:
     )
 
 
-def same(mine: Any, theirs: Any) -> bool:
+def alike(mine: Any, theirs: Any) -> bool:
     """Tell whether two values of a parameter agree; of callables the columns must tell.
 
-    >>> same({"hog": [0, 1]}, {"hog": np.array([0, 1])}), same("auto", 1.0)
+    >>> alike({"hog": [0, 1]}, {"hog": np.array([0, 1])}), alike("auto", 1.0)
     (True, False)
     """
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
-        return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
+        return mine.keys() == theirs.keys() and all(alike(mine[key], theirs[key]) for key in mine)
     if callable(mine) and callable(theirs):
         return True
     sides = [side.toarray() if sparse.issparse(side) else side for side in (mine, theirs)]

@@ -10,13 +10,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from streamchi2.checks import Rows, as_estimator_rows, check_named_alike, columns_of
-from streamchi2.estimators.base import StreamEstimator, refuse_change
+from streamchi2.checks import Rows, as_estimator_rows, check_named_alike
+from streamchi2.estimators.base import StreamEstimator, names_of, refuse_change
 from streamchi2.estimators.descriptors import resolved_columns
 from streamchi2.features import MapSpec, Tracker
-from streamchi2.readings import MapReadings
+from streamchi2.readings import ComponentReadings, MapReadings
 from streamchi2.solvers.choice import LearnerSpec
-from streamchi2.solvers.components import Components
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
 from streamchi2.threads import n_workers
@@ -53,7 +52,7 @@ class MapEstimator(MapReadings, StreamEstimator):
         spec = self._map_spec(n_features, 0, X)
         return Stream(
             n_features,
-            names=columns_of(X)[1],
+            names=names_of(X),
             spec=spec.with_seed(drawn_seed(self.random_state)),
             targets=targets,
             half_life=spec.half_life,
@@ -74,7 +73,7 @@ class MapEstimator(MapReadings, StreamEstimator):
         n_workers(self.n_jobs)
         columns = None
         if self.descriptors is not None:
-            names = getattr(self, "feature_names_in_", None) if X is None else columns_of(X)[1]
+            names = self._stream.names if X is None else names_of(X)
 
             def chosen(name: str, selector: Any) -> Any:
                 # A selector may look at values and dtypes: it is asked once, about the first batch.
@@ -93,7 +92,7 @@ class MapEstimator(MapReadings, StreamEstimator):
         return tags
 
 
-class MapLearner(MapEstimator):
+class MapLearner(ComponentReadings, MapEstimator):
     """A map estimator that learns from the features, of several descriptors if there are some."""
 
     n_pca: Any
@@ -106,31 +105,12 @@ class MapLearner(MapEstimator):
             raise AttributeError("descriptor_columns_ needs descriptors, got None")
         return {name: list(own) for name, own in columns.items()}
 
-    @property
-    def explained_variance_ratio_(self) -> Any:
-        """With ``n_pca``: share of the features' variance that each principal component holds.
-
-        With several descriptors, of each by itself: a dict.
-        """
-        components = self._components()
-        if self.n_pca is None:
-            raise AttributeError("explained_variance_ratio_ needs n_pca, got None")
-        return self._by_descriptor(components.variance_shares)
-
     def _learner_spec(self) -> LearnerSpec:
         """Return the checked parameters that decide how statistics become a model."""
         return LearnerSpec.of(self.get_params(deep=False))
 
     def _check_params(self, n_features: int) -> None:
         self._learner_spec()
-
-    def _components(self) -> Components:
-        return self._components_of(self._learner_spec().n_pca)
-
-    def _by_descriptor(self, values: tuple[Any, ...]) -> Any:
-        """Return what there is for each descriptor under its name, or the only one as it is."""
-        names = self._fitted_stream().spec.names
-        return values[0] if names is None else dict(zip(names, values, strict=True))
 
 
 def drawn_seed(random_state: Any) -> int:

@@ -33,10 +33,11 @@ class StreamPredictor(ModelReadings, StreamEstimator):
     """An estimator whose model is penalised least squares on targets of some kind."""
 
     _observes = False  # whether rows without targets are of use
+    _signed = False  # without an intercept: whether targets 0 and 1 are -1 and 1
 
     def _learner_spec(self) -> LearnerSpec:
         """Return the checked parameters that decide how statistics become a model."""
-        return LearnerSpec.of(self.get_params(deep=False))
+        return LearnerSpec.of({**self.get_params(deep=False), "signed": self._signed})
 
     def _check_params(self, n_features: int) -> None:
         self._learner_spec()
@@ -152,7 +153,7 @@ class StreamClassifier(ClassifierMixin, StreamPredictor):
         model = self._model()
 
         def decided(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            if model.classes is None:
+            if model.targets.kind == "indicators":
                 return 2.0 * scores - 1.0
             return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -171,10 +172,9 @@ class StreamClassifier(ClassifierMixin, StreamPredictor):
         ndarray of shape (n,) or (n, n_labels)
         """
         model = self._model()
-        classes = model.classes
-        if classes is None:
+        if model.targets.kind == "indicators":
             return self._from_scores(model, X, lambda scores: (scores > 0.5).astype(np.intp))
-        return self._from_scores(model, X, lambda scores: classes[scores.argmax(axis=1)])
+        return self._from_scores(model, X, lambda scores: model.classes[scores.argmax(axis=1)])
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -288,8 +288,9 @@ class StreamRegressor(RegressorMixin, StreamPredictor):
         ndarray of shape (n,) or (n, n_targets)
             As targets were learnt.
         """
-        flat = self._fitted_stream().targets.flat
-        return self._from_scores(self._model(), X, lambda scores: scores[:, 0] if flat else scores)
+        model = self._model()
+        flat = model.targets.flat
+        return self._from_scores(model, X, lambda scores: scores[:, 0] if flat else scores)
 
     def _checked_targets(self, y: Any, n_rows: int) -> NDArray[np.float64]:
         targets = as_numbers(self, y, n_rows)

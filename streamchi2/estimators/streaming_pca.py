@@ -12,8 +12,8 @@ from streamchi2.checks import Floats, as_features, as_positive_int
 from streamchi2.docstrings import documented
 from streamchi2.estimators.base import in_blocks
 from streamchi2.estimators.transformer import StreamTransformer
+from streamchi2.model import Components, components_of
 from streamchi2.saving import register
-from streamchi2.solvers.components import Components
 
 
 @documented()
@@ -184,7 +184,11 @@ class StreamingPCA(StreamTransformer):
         _checked_number(self.n_components, n_features)
 
     def _components(self) -> Components:
-        return self._components_of(_checked_number(self.n_components, self.n_features_in_))
+        stream = self._fitted_stream()
+        number = _checked_number(self.n_components, stream.n_features)
+        return stream.cached(
+            ("components", number), lambda: components_of(stream.settled(), number)
+        )
 
     def _mean_vectors_scales(self) -> tuple[NDArray[np.float64], ...]:
         """Return the mean, the directions, and what scores are divided by."""

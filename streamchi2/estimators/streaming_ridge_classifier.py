@@ -79,7 +79,7 @@ class StreamingRidgeClassifier(StreamClassifier):
         """Coefficients of the scores, shape (n_classes, d); (1, d) for two classes."""
         model = self._model()
         coef = model.linear.coef.T
-        if model.classes is None:
+        if model.targets.kind == "indicators":
             return 2.0 * coef
         return coef[1:] - coef[:1] if coef.shape[0] == 2 else coef
 
@@ -88,7 +88,7 @@ class StreamingRidgeClassifier(StreamClassifier):
         """Intercepts of the scores, shape (n_classes,); (1,) for two classes."""
         model = self._model()
         intercept = model.linear.intercept
-        if model.classes is None:
+        if model.targets.kind == "indicators":
             return 2.0 * intercept - 1.0
         return intercept[1:] - intercept[:1] if intercept.size == 2 else intercept
 

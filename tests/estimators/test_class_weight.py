@@ -125,21 +125,44 @@ def test_nearly_all_rows_are_given_to_the_class_that_has_nearly_all_weight():
         assert np.mean(streamed(model).predict(ROWS) == 1) > 0.87
 
 
-def test_weights_may_change_but_neither_come_nor_go():
+def test_a_dict_multiplies_weights_as_rows_come_and_may_change_for_later_ones():
+    first, later = slice(0, 100), slice(100, N_ROWS)
+    model = StreamingRidgeClassifier(class_weight={0: 0.5, 1: 0.0}).fit(ROWS[first], LABELS[first])
+    model.set_params(class_weight={2: 3.0}).partial_fit(ROWS[later], LABELS[later])
+    weights = np.ones(N_ROWS)
+    weights[:100][LABELS[:100] == 0] = 0.5
+    weights[:100][LABELS[:100] == 1] = 0.0
+    weights[100:][LABELS[100:] == 2] = 3.0
+    plain = StreamingRidgeClassifier().fit(ROWS, LABELS, sample_weight=weights)
+    assert_allclose(model.coef_, plain.coef_, **ROUNDING)
+
+
+def test_a_class_without_weight_is_known_and_teaches_the_map_alone():
+    model = ExpChi2Classifier(32, class_weight={1: 0.0}, random_state=0).fit(ROWS, LABELS)
+    assert_array_equal(model.classes_, [0, 1, 2])
+    assert model.n_samples_seen_ == N_ROWS
+    assert not (model.predict(ROWS) == 1).any()
+
+
+def test_balanced_classes_neither_come_nor_go():
     model = streamed(ExpChi2Classifier(32, alpha=0.1, class_weight="balanced", random_state=0))
-    heavy = {2: 9.0}
-    changed = model.set_params(class_weight=heavy).decision_function(ROWS)
-    fresh = streamed(ExpChi2Classifier(32, alpha=0.1, class_weight=heavy, random_state=0))
-    assert_array_equal(changed, fresh.decision_function(ROWS))
     before = dumped(model)
-    model.set_params(class_weight=None)
-    with pytest.raises(ValueError, match="class_weight must not change from or to None"):
-        model.partial_fit(ROWS, LABELS)
-    model.set_params(class_weight=heavy)
-    assert dumped(model) == before
+    for other in (None, {2: 9.0}):
+        model.set_params(class_weight=other)
+        with pytest.raises(ValueError, match="class_weight must not change"):
+            model.partial_fit(ROWS, LABELS)
+    assert dumped(model.set_params(class_weight="balanced")) == before
     other = streamed(ExpChi2Classifier(32, alpha=0.1, random_state=0))
     with pytest.raises(StateMismatchError, match="class_weight must agree"):
         model.merge(other)
+
+
+@pytest.mark.parametrize("weight", [1e140, 1e-150])
+def test_weights_that_leave_the_range_of_floats_are_refused(weight):
+    for model in (ExpChi2Classifier(8), StreamingRidgeClassifier()):
+        model.set_params(class_weight={0: weight})
+        with pytest.raises(ValueError, match="sample_weight times class_weight must be"):
+            model.fit(ROWS, LABELS, sample_weight=np.full(N_ROWS, np.sqrt(weight)))
 
 
 def test_river_weights_classes_as_scikit_learn_does():
@@ -151,9 +174,6 @@ def test_river_weights_classes_as_scikit_learn_does():
         weighted.learn_one(row, label)
     found = [sum(m.predict_one(row) == 2 for row in rows) for m in (model, weighted)]
     assert found[0] > found[1]
-    model.class_weight = None
-    with pytest.raises(ValueError, match="class_weight must not change from or to None"):
-        model.learn_one(rows[0], 0)
 
 
 @pytest.mark.parametrize("class_weight", ["heavy", 3, {0: -1.0}, {0: "much"}], ids=str)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mapped_models import features_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
@@ -24,13 +25,6 @@ NUMBERS = (ROWS[:, 0] > 0.4).astype(int) + (ROWS[:, 1] > 1)
 NAMES = np.array(["ham", "spam", "eggs"])[NUMBERS]
 # One map from first to last row: features of a map that is re-estimated are those of their time.
 STILL = {"adapt": False, "n_terms": 3, "random_state": 0}
-EXACT = {**STILL}
-
-
-def features_of(model, rows):
-    """Features by a sampler with the same params, fitted to the same first rows."""
-    params = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
-    return ExpChi2Sampler(**params).fit(ROWS).transform(rows)
 
 
 @pytest.fixture
@@ -50,7 +44,7 @@ def parts_of(digits, shared_set, shared_labels):
 
 
 def test_ridge_equals_scikit_learn_on_the_same_features():
-    model = ExpChi2Classifier(64, alpha=0.5, **EXACT).fit(ROWS, NAMES)
+    model = ExpChi2Classifier(64, alpha=0.5, **STILL).fit(ROWS, NAMES)
     features = features_of(model, ROWS)
     one_hot = (NAMES[:, None] == np.unique(NAMES)).astype(float)
     oracle = Ridge(0.5).fit(features, one_hot)
@@ -63,7 +57,7 @@ def test_ridge_equals_scikit_learn_on_the_same_features():
 @pytest.mark.parametrize("observed", [0, 150])
 def test_learning_inside_principal_components_equals_explicit_projection(observed):
     known = 400 - observed
-    model = ExpChi2Classifier(64, n_pca=10, alpha=0.5, **EXACT)
+    model = ExpChi2Classifier(64, n_pca=10, alpha=0.5, **STILL)
     model.partial_fit(ROWS[:known], NAMES[:known])
     if observed:
         model.observe(ROWS[known:])
@@ -80,7 +74,7 @@ def test_learning_inside_principal_components_equals_explicit_projection(observe
 
 @pytest.mark.parametrize("n_pca", [None, 10])
 def test_lasso_equals_scikit_learn_on_the_same_features(n_pca):
-    model = ExpChi2Classifier(32, n_pca=n_pca, penalty="lasso", alpha=2e-3, **EXACT)
+    model = ExpChi2Classifier(32, n_pca=n_pca, penalty="lasso", alpha=2e-3, **STILL)
     model.fit(ROWS, NAMES)
     features = features_of(model, ROWS)
     if n_pca is not None:
@@ -188,14 +182,13 @@ def test_an_answer_belongs_to_one_state_even_if_a_class_arrives_in_the_middle(mo
     before = ExpChi2Classifier(32, class_shift="quantile", **STILL).fit(ROWS[:200], NAMES[:200])
     for reading in ("predict", "predict_proba", "decision_function"):
         model = pickle.loads(pickle.dumps(before))
-        scores = model._scores
+        from_scores = model._from_scores
 
-        def interrupted(fitted, X, model=model, scores=scores):
-            monkeypatch.setattr(model, "_scores", scores)
+        def interrupted(*arguments, model=model, from_scores=from_scores):
             model.partial_fit(ROWS[:30], ["bacon"] * 30)
-            return scores(fitted, X)
+            return from_scores(*arguments)
 
-        monkeypatch.setattr(model, "_scores", interrupted)
+        monkeypatch.setattr(model, "_from_scores", interrupted)
         assert_array_equal(getattr(model, reading)(ROWS), getattr(before, reading)(ROWS))
         assert "bacon" in model.classes_
 
@@ -226,8 +219,8 @@ def test_rows_of_zeros_are_rows():
 
 def test_sparse_rows_give_the_model_of_dense_ones():
     rows = np.where(ROWS < 0.2, 0.0, ROWS)
-    dense = ExpChi2Classifier(32, **EXACT).fit(rows, NAMES)
-    stored = ExpChi2Classifier(32, **EXACT).fit(sparse.csr_array(rows), NAMES)
+    dense = ExpChi2Classifier(32, **STILL).fit(rows, NAMES)
+    stored = ExpChi2Classifier(32, **STILL).fit(sparse.csr_array(rows), NAMES)
     assert_allclose(
         stored.decision_function(sparse.csr_array(rows)), dense.decision_function(rows), atol=1e-8
     )

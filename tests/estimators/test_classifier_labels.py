@@ -17,7 +17,6 @@ ROWS = _rng.gamma(0.6, size=(400, 5))
 NUMBERS = (ROWS[:, 0] > 0.4).astype(int) + (ROWS[:, 1] > 1)
 NAMES = np.array(["ham", "spam", "eggs"])[NUMBERS]
 STILL = {"adapt": False, "n_terms": 3, "random_state": 0}
-EXACT = {**STILL}
 
 
 @pytest.mark.parametrize("names", [NAMES, NUMBERS, NUMBERS.astype(float)])
@@ -44,7 +43,7 @@ def test_an_announced_class_without_rows_is_never_predicted(class_shift):
 
 
 def test_unlabelled_rows_may_come_first():
-    model = ExpChi2Classifier(32, n_pca=8, **EXACT).observe(ROWS[:100])
+    model = ExpChi2Classifier(32, n_pca=8, **STILL).observe(ROWS[:100])
     with pytest.raises(NotFittedError, match="No row has had a target"):
         model.predict(ROWS)
     assert not hasattr(model, "classes_")

@@ -1,7 +1,6 @@
 """The paper's Algorithm 5 in two steps: components of each descriptor, then ridge inside them."""
 
 import numpy as np
-import pytest
 from mapped_models import LABELS, ROWS, TARGETS, feature_map_of
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -12,8 +11,6 @@ from streamchi2 import (
     StreamingRidge,
     StreamingRidgeClassifier,
 )
-from streamchi2.files import dumped, loaded
-from streamchi2.statistics.block_moments import BlockMoments
 
 N = 1100
 PARAMS = {
@@ -75,12 +72,3 @@ def test_a_ridge_regression_inside_components_is_the_regressor_of_one_pass():
     one = ExpChi2Regressor(alpha=ALPHA, **PARAMS).fit(ROWS[:N], TARGETS[:N])
     tolerance = rounding(one, one.coef_)
     assert_allclose(ridge.predict(inside), one.predict(ROWS), rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize("n_rows", [40, N])
-def test_components_of_descriptors_need_no_joint_scatter(n_rows):
-    pca = ExpChi2PCA(**PARAMS).fit(ROWS[:n_rows])
-    blocks = pca._reading.statistics.folded().unlabelled
-    assert isinstance(blocks, BlockMoments)
-    assert [part.upper.shape for part in blocks.parts] == [(12, 12), (12, 12)]
-    assert_array_equal(loaded(dumped(pca)).transform(ROWS), pca.transform(ROWS))

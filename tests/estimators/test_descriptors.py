@@ -17,11 +17,11 @@ from sklearn.base import clone
 from sklearn.compose import make_column_selector
 from sklearn.linear_model import Ridge
 
-from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor, ExpChi2Sampler
+from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor
 from streamchi2.errors import StateMismatchError
-from streamchi2.feature_map.adaptive import AdaptiveBlock
-from streamchi2.feature_map.params import block_seed
+from streamchi2.features import MapSpec
 from streamchi2.files import dumped, loaded
+from streamchi2.stream import Stream
 
 TWO = {"low": slice(0, 2), "high": [4, 2, 3]}
 FRAME = pd.DataFrame(ROWS, columns=["red", "green", "blue", "ink", "paper"])
@@ -49,25 +49,22 @@ def test_a_single_descriptor_of_all_columns_changes_no_bit(kind, params):
     assert_array_equal(one.k_["all"], plain.k_)
 
 
-def test_the_features_of_each_descriptor_are_those_of_its_own_sampler():
+def test_the_features_of_each_descriptor_are_those_of_a_stream_of_its_own():
     model = model_of(
         ExpChi2PCA, n_pca=None, n_components={"low": 10, "high": 14}, basis="orthogonal"
     )
-    parts = zip(("low", "high"), (10, 14), TWO.values(), strict=True)
-    features = feature_map_of(model).transform(ROWS[:50])
-    seed = model._stream.feature_map.params.seed
-    for place, (name, size, columns) in enumerate(parts):
-        sampler = ExpChi2Sampler(size, n_terms=3)
-        params = sampler._map_params(len(model.descriptor_columns_[name]), block_seed(seed, place))
-        own = AdaptiveBlock(params.blocks[0])
-        for start, stop in ((0, 64), (64, 256), (256, 400)):
-            own.absorb(ROWS[start:stop, columns])
-            if stop == 256:
-                own.reestimate()
-        assert_array_equal(features[:, :size], own.block.transform(ROWS[:50, columns]))
-        assert_array_equal(model.k_[name], own.block.series.series.k)
-        assert model.kernel_error()[name] == own.measured_kernel_error()
-        assert model.transports_[name] == own.transports
+    features, spec = feature_map_of(model).transform(ROWS[:50]), model._stream.spec
+    for index, (name, columns) in enumerate(model.descriptor_columns_.items()):
+        own = MapSpec(len(columns), (spec.blocks[index],))
+        stream = Stream(len(columns), spec=own, learns=False)
+        stream.learn(ROWS[:400, columns])
+        tracker = stream.read().tracker
+        size = tracker.feature_map.n_components
+        expected = tracker.feature_map.transform(ROWS[:50, columns])
+        assert_array_equal(features[:, :size], expected)
+        assert_array_equal(model.k_[name], tracker.parts[0].block.series.series.k)
+        assert model.kernel_error()[name] == tracker.parts[0].kernel_error()
+        assert model.transports_[name] == tracker.parts[0].transports
         features = features[:, size:]
 
 

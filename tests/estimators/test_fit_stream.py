@@ -113,7 +113,7 @@ def test_ctrl_c_inside_a_batch_leaves_a_provenance_that_is_true(kind, weighted, 
     model = make()
     sequel = [(rows, labels, weights)]
     model.fit_stream([(rows[:10], labels[:10], None if weights is None else weights[:10])])
-    learn_block, calls = Stream.learn_block, []
+    learn_block, calls = Stream._learn_block, []
 
     def interrupted(self, *arguments, **named):
         calls.append(1)
@@ -121,7 +121,7 @@ def test_ctrl_c_inside_a_batch_leaves_a_provenance_that_is_true(kind, weighted, 
             signal.raise_signal(signal.SIGINT)
         return learn_block(self, *arguments, **named)
 
-    monkeypatch.setattr(Stream, "learn_block", interrupted)
+    monkeypatch.setattr(Stream, "_learn_block", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit_stream(sequel, source_name="rows", forget=False)
     monkeypatch.undo()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, StreamingPCA, StreamingRidgeClassifier
 from streamchi2.files import dumped, loaded
-from streamchi2.statistics.targets import ClassTargets
+from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
 
 N_CLASSES, N_OF_EACH = 24, 20
@@ -28,14 +28,14 @@ LABELS = np.repeat([f"{'zyx'[i % 3]}{i}" for i in range(N_CLASSES)], N_OF_EACH)
     ids=lambda model: type(model).__name__,
 )
 def test_threads_that_bring_new_classes_keep_classes_and_columns_together(model, monkeypatch):
-    with_batch = ClassTargets.with_batch
+    encode = Targets.encode
 
     def slowly(self, *arguments):
-        found = with_batch(self, *arguments)
+        encoded = encode(self, *arguments)
         time.sleep(1e-3)  # others may learn between a look at the classes and the update
-        return found
+        return encoded
 
-    monkeypatch.setattr(ClassTargets, "with_batch", slowly)
+    monkeypatch.setattr(Targets, "encode", slowly)
     model.fit(ROWS[: 2 * N_OF_EACH], LABELS[: 2 * N_OF_EACH])
     failures = []
 
@@ -65,16 +65,16 @@ def test_threads_that_bring_new_classes_keep_classes_and_columns_together(model,
     "model", [ExpChi2Sampler(16, random_state=0), StreamingPCA(2)], ids=["map", "features"]
 )
 def test_of_two_first_batches_at_once_one_is_refused_and_none_is_lost(model, monkeypatch):
-    update = Stream.update
+    learn = Stream.learn
 
     def overtaken(self, *arguments):
-        monkeypatch.setattr(Stream, "update", update)
+        monkeypatch.setattr(Stream, "learn", learn)
         other = threading.Thread(target=model.partial_fit, args=(ROWS[:9],))
         other.start()
         other.join()
-        return update(self, *arguments)
+        return learn(self, *arguments)
 
-    monkeypatch.setattr(Stream, "update", overtaken)
+    monkeypatch.setattr(Stream, "learn", overtaken)
     with pytest.raises(RuntimeError, match="another thread has learnt a first batch meanwhile"):
         model.partial_fit(ROWS[9:20])
     assert model.n_samples_seen_ == 9
@@ -86,16 +86,16 @@ def test_of_two_first_batches_at_once_one_is_refused_and_none_is_lost(model, mon
     "model", [ExpChi2Sampler(16, random_state=0), StreamingPCA(2)], ids=["map", "features"]
 )
 def test_a_first_batch_that_comes_second_replaces_nothing(model, monkeypatch):
-    learn_rows = type(model)._learn_rows
+    learn = type(model)._learn
 
     def overtaken(self, *arguments, **how):
-        monkeypatch.setattr(type(model), "_learn_rows", learn_rows)
+        monkeypatch.setattr(type(model), "_learn", learn)
         other = threading.Thread(target=model.partial_fit, args=(ROWS[:9],))
         other.start()
         other.join()
-        return learn_rows(self, *arguments, **how)
+        return learn(self, *arguments, **how)
 
-    monkeypatch.setattr(type(model), "_learn_rows", overtaken)
+    monkeypatch.setattr(type(model), "_learn", overtaken)
     model.partial_fit(ROWS[9:20])
     alone = clone(model).partial_fit(ROWS[:9]).partial_fit(ROWS[9:20])
     assert dumped(model) == dumped(alone)

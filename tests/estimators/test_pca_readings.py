@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mapped_models import features_of
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA, IncrementalPCA
 
@@ -59,7 +60,7 @@ def test_whitened_components_are_those_of_scikit_learn_and_turn_back():
 def test_features_of_a_map_have_the_same_readings():
     rows = np.abs(ROWS)
     model = streamed(ExpChi2PCA(16, n_pca=4, random_state=0), rows)
-    features = model._reading.feature_map.transform(rows)
+    features = features_of(model, rows)
     peer = PCA(4, svd_solver="full").fit(features)
     # The map is planned on some rows and learnt from all of them, without transport here.
     for name in ("singular_values_", "noise_variance_", "explained_variance_"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mapped_models import features_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -15,7 +16,6 @@ from sklearn.linear_model import ElasticNet, Ridge
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.regressor import ExpChi2Regressor
-from streamchi2.estimators.sampler import ExpChi2Sampler
 
 _rng = np.random.default_rng(0)
 ROWS = _rng.dirichlet(np.ones(6), size=500)
@@ -23,17 +23,11 @@ TARGETS = np.column_stack([np.sin(8 * ROWS[:, 0]), ROWS[:, 1] - 3 * ROWS[:, 2] *
 TARGETS += 0.05 * _rng.normal(size=TARGETS.shape)
 # One map from first to last row: features of a map that is re-estimated are those of their time.
 STILL = {"adapt": False, "n_terms": 3, "random_state": 0}
-EXACT = {**STILL}
-
-
-def features_of(model, rows):
-    params = {name: model.get_params()[name] for name in ExpChi2Sampler().get_params()}
-    return ExpChi2Sampler(**params).fit(ROWS).transform(rows)
 
 
 @pytest.mark.parametrize("targets", [TARGETS[:, 0], TARGETS[:, :1], TARGETS])
 def test_ridge_equals_scikit_learn_on_the_same_features(targets):
-    model = ExpChi2Regressor(64, alpha=0.1, **EXACT)
+    model = ExpChi2Regressor(64, alpha=0.1, **STILL)
     for start in range(0, 500, 130):
         model.partial_fit(ROWS[start : start + 130], targets[start : start + 130])
     features = features_of(model, ROWS)
@@ -58,7 +52,7 @@ def test_float32_features_cost_no_more_than_their_rounding():
 @pytest.mark.parametrize("n_pca", [12, 0.95])
 def test_learning_inside_principal_components_equals_explicit_projection(observed, n_pca):
     known = 500 - observed
-    model = ExpChi2Regressor(64, n_pca=n_pca, alpha=0.1, **EXACT)
+    model = ExpChi2Regressor(64, n_pca=n_pca, alpha=0.1, **STILL)
     model.fit(ROWS[:known], TARGETS[:known])
     if observed:
         model.observe(ROWS[known:])
@@ -72,7 +66,7 @@ def test_learning_inside_principal_components_equals_explicit_projection(observe
 @pytest.mark.parametrize("n_pca", [None, 12])
 def test_elastic_net_equals_scikit_learn_on_the_same_features(n_pca):
     model = ExpChi2Regressor(
-        32, n_pca=n_pca, penalty="elastic_net", alpha=2e-4, l1_ratio=0.7, **EXACT
+        32, n_pca=n_pca, penalty="elastic_net", alpha=2e-4, l1_ratio=0.7, **STILL
     ).fit(ROWS, TARGETS[:, 0])
     features = features_of(model, ROWS)
     if n_pca is not None:
@@ -94,17 +88,17 @@ def test_a_smooth_function_is_learnt_with_every_penalty(penalty):
 @given(st.floats(-1e6, 1e6))
 @settings(max_examples=5)
 def test_an_offset_of_the_targets_costs_no_accuracy(offset):
-    plain = ExpChi2Regressor(32, alpha=0.1, **EXACT).fit(ROWS, TARGETS)
-    moved = ExpChi2Regressor(32, alpha=0.1, **EXACT).fit(ROWS, TARGETS + offset)
+    plain = ExpChi2Regressor(32, alpha=0.1, **STILL).fit(ROWS, TARGETS)
+    moved = ExpChi2Regressor(32, alpha=0.1, **STILL).fit(ROWS, TARGETS + offset)
     # Targets keep eps times the offset, 1e-10; coefficients of a hundred or so add up.
     assert_allclose(moved.predict(ROWS) - offset, plain.predict(ROWS), atol=1e-7)
     assert_allclose(moved.coef_, plain.coef_, atol=1e-6)
 
 
 def test_targets_do_not_disturb_each_other():
-    both = ExpChi2Regressor(32, alpha=0.1, **EXACT).fit(ROWS, TARGETS)
+    both = ExpChi2Regressor(32, alpha=0.1, **STILL).fit(ROWS, TARGETS)
     for column in range(2):
-        alone = ExpChi2Regressor(32, alpha=0.1, **EXACT).fit(ROWS, TARGETS[:, column])
+        alone = ExpChi2Regressor(32, alpha=0.1, **STILL).fit(ROWS, TARGETS[:, column])
         assert_allclose(both.predict(ROWS)[:, column], alone.predict(ROWS), atol=1e-9)
 
 
@@ -166,7 +160,7 @@ def test_rows_without_targets_need_to_know_how_many_targets_there_are():
 
 
 def test_rows_without_targets_change_nothing_but_map_and_components():
-    model = ExpChi2Regressor(32, alpha=0.1, **EXACT).fit(ROWS[:300], TARGETS[:300])
+    model = ExpChi2Regressor(32, alpha=0.1, **STILL).fit(ROWS[:300], TARGETS[:300])
     coef = model.coef_
     model.observe(ROWS[300:])
     assert model.n_samples_seen_ == 500

@@ -1,52 +1,14 @@
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sampler_streams import SEEDED, WAYS, assert_same_state, feature_map_of, fed, stream
+from sampler_streams import SEEDED, assert_same_state, feature_map_of, fed, stream
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
-from strategies import BAD_ROWS
 
 from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
 from streamchi2.bases import BASES
 from streamchi2.errors import StateMismatchError
-
-
-@parametrize_with_checks(
-    [
-        ExpChi2Sampler(),
-        # Float32 matrix products round by the place of a row, which the checks do not forgive.
-        ExpChi2Sampler(basis="gaussian", dtype="float64"),
-        ExpChi2Sampler(series="vz", dof=1, n_buckets=32, basis="cosine"),
-        # No half_life: under it a row repeated is two rows further on, and not a double weight.
-        ExpChi2Sampler(series="chebyshev"),
-        ExpChi2Sampler(16, basis="landmarks", dtype="float64"),
-        ExpChi2Sampler(32, basis="subspace", dtype="float64"),
-    ]
-)
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
-
-
-def test_no_check_is_expected_to_fail():
-    checks = list(estimator_checks_generator(ExpChi2Sampler(), expected_failed_checks=None))
-    assert len(checks) > 40
-
-
-@pytest.mark.parametrize("kind", BAD_ROWS)
-def test_a_refused_first_call_leaves_the_sampler_unfitted(kind):
-    sampler = ExpChi2Sampler(**SEEDED)
-    before = dict(vars(sampler))
-    with pytest.raises((ValueError, TypeError)):
-        sampler.partial_fit(BAD_ROWS[kind])
-    assert vars(sampler) == before
-    with pytest.raises(NotFittedError):
-        sampler.transform(stream(2))
 
 
 @pytest.mark.parametrize(
@@ -94,27 +56,6 @@ def test_the_number_of_jobs_may_change_and_changes_no_bit():
     for n_jobs in (1, 2, 7):
         sampler.set_params(n_jobs=n_jobs).partial_fit(rows[:1], sample_weight=[0.0])
         assert_array_equal(sampler.transform(rows), expected)
-
-
-def test_reading_changes_nothing():
-    sampler = fed(stream(1100, growth=20.0), **WAYS["narrow"])
-    before, state = pickle.dumps(sampler), dict(vars(sampler))
-    sampler.transform(stream(10))
-    readings = ("k_", "n_terms_", "beta_", "input_histogram_", "predicted_kernel_error_")
-    for name in (*readings, "transports_"):
-        getattr(sampler, name)
-    assert sampler.kernel_error().worst >= sampler.kernel_error().rms > 0
-    sampler.input_histogram_.update(stream(5))
-    assert vars(sampler) == state
-    assert pickle.dumps(sampler) == before
-
-
-def test_a_saved_sampler_goes_on_exactly():
-    rows = stream(1300, growth=20.0)
-    for seen in (10, 64, 700):
-        sampler = fed(rows[:seen], half_life=900.0, n_terms=2)
-        twin = pickle.loads(pickle.dumps(sampler))
-        assert_same_state(twin.partial_fit(rows[seen:]), sampler.partial_fit(rows[seen:]))
 
 
 def test_fit_after_fit_starts_afresh():
@@ -179,7 +120,7 @@ def test_the_audit_measures_the_error_that_there_is(digits):
 @pytest.mark.parametrize("n_rows", [0, 1])
 def test_the_audit_needs_two_rows(n_rows):
     sampler = fed(stream(70)).new_shard() if n_rows == 0 else fed(stream(1))
-    with pytest.raises(ValueError, match=f"kernel_error needs at least two rows, got {n_rows}"):
+    with pytest.raises(ValueError, match=f"kernel_error needs at least two different rows, got {n_rows}"):
         sampler.kernel_error()
 
 
