@@ -14,10 +14,8 @@ PAIRED = [OrthogonalBasis, GaussianBasis]
 
 
 def features_of(basis, inputs, dtype="float64"):
-    scratch = np.zeros((len(inputs), basis.scratch_width), dtype=dtype)
-    scratch[:, : basis.n_inputs] = inputs
     features = np.empty((len(inputs), basis.n_components), dtype=dtype)
-    basis.features(scratch, features)
+    basis.features(np.asarray(inputs, dtype=dtype), features)
     return features
 
 
@@ -134,6 +132,31 @@ GOLDEN = {  # first two cosines, first and last sine (or what a cosine basis has
 def test_a_seed_gives_the_same_frequencies_for_ever(kind, dof):
     features = features_of(kind(5, 32, seed=7, beta=2.0, dof=dof), np.linspace(0.1, 0.5, 5)[None])
     assert_allclose(features[0, [0, 1, 16, 31]], GOLDEN[kind, dof], atol=1e-8)
+
+
+@given(
+    n_inputs=st.integers(1, 90),
+    n_components=st.integers(1, 700),
+    dof=st.sampled_from([1.0, 2.0]),
+    dtype=st.sampled_from(["float32", "float64"]),
+)
+def test_the_matrix_gives_the_phases_of_the_transforms(n_inputs, n_components, dof, dtype):
+    basis = OrthogonalBasis(n_inputs, n_components, seed=3, beta=2.0, dof=dof)
+    inputs = np.random.default_rng(n_inputs).normal(size=(4, n_inputs)).astype(dtype)
+    matrix = basis.matrix(inputs.dtype)
+    assert matrix.shape == (n_inputs, basis.n_phases)
+    longest = np.sqrt(2.0 * basis.block_width) * (1 if basis.radii is None else basis.radii.max())
+    # Each of 90 products and of two transforms rounds to a few eps of a phase.
+    atol = (n_inputs + 64) * np.finfo(dtype).eps * longest * np.linalg.norm(inputs, axis=1).max()
+    assert_allclose(inputs @ matrix, basis._transformed(inputs), atol=atol)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_inputs_that_are_mostly_zero_are_not_read(kind):
+    basis, inputs = kind(40, 64, seed=1), np.zeros((3, 40))
+    inputs[:, 5:9] = np.random.default_rng(0).normal(size=(3, 4))
+    unread = inputs @ basis.matrix(inputs.dtype)
+    assert_allclose(basis.phases(inputs), unread, atol=1e-14 * np.sqrt(40) * 10)
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -1,65 +1,67 @@
-import pickle
+"""Landmarks, drawn from the first rows or given by the user: kernels, precision, refusals."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from maps import spec_of, tracker_of
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.kernel_approximation import Nystroem
 
-from streamchi2 import (
-    ExpChi2Classifier,
-    ExpChi2PCA,
-    ExpChi2Regressor,
-    ExpChi2Sampler,
-    StreamingRidgeClassifier,
-    exp_chi2_kernel,
-)
-from streamchi2.bases import LandmarkBasis
+from streamchi2 import exp_chi2_kernel
+from streamchi2.bases import LandmarkBasis, LandmarkRows
 from streamchi2.bases.landmarks import drawn_landmarks
 from streamchi2.errors import StateMismatchError
+from streamchi2.files import dumped
 
 N_LANDMARKS = 40
 WARM_UP = 2 * N_LANDMARKS
+RANDOM = np.random.default_rng(0)
+ROWS = RANDOM.gamma(0.5, size=(150, 5))
+CHOSEN = RANDOM.gamma(0.5, size=(20, 5))
+CHOSEN[::3, 1] = 0.0
 
 
-def feature_map_of(model):
-    return model._stream.reading().feature_map
+def planned(rows, **params):
+    params = {"n_components": N_LANDMARKS, "basis": "landmarks", "n_terms": 5, **params}
+    return tracker_of(spec_of(rows.shape[1], **params), rows)
 
 
-def basis_of(model):
-    (block,) = feature_map_of(model).blocks
-    return block.basis
+def block_of(tracker):
+    (block,) = tracker.feature_map.blocks
+    return block
 
 
-def sampler(**params):
-    params = {"n_terms": 5, "random_state": 0, **params}
-    return ExpChi2Sampler(N_LANDMARKS, basis="landmarks", **params)
+def chosen(landmarks=CHOSEN, **params):
+    params = {"n_components": 12, "landmarks": landmarks, "n_terms": 4, **params}
+    return planned(ROWS, **params)
+
+
+# Drawn
 
 
 def test_features_are_the_exact_kernel_projected_onto_the_landmarks(digits):
     rows = digits[0]
-    found = sampler(dtype="float64", n_terms=8).fit(rows)
-    landmarks = basis_of(found).landmarks
-    cross = exp_chi2_kernel(rows[:200], landmarks, beta=found.beta_)
-    own = exp_chi2_kernel(landmarks, beta=found.beta_)
+    tracker = planned(rows, dtype="float64", n_terms=8)
+    landmarks, beta = block_of(tracker).basis.landmarks.rows, block_of(tracker).basis.beta
+    cross = exp_chi2_kernel(rows[:200], landmarks, beta=beta)
+    own = exp_chi2_kernel(landmarks, beta=beta)
     expected = cross @ np.linalg.solve(own, cross.T)
-    features = found.transform(rows[:200])
-    # The series errs by less than predicted_kernel_error_ in each kernel value, and the projection
+    features = tracker.feature_map.transform(rows[:200])
+    # The series errs by less than the predicted error in each kernel value, and the projection
     # divides by the smallest eigenvalue of the kernel of the landmarks.
-    tolerance = 10 * found.predicted_kernel_error_ / np.linalg.eigvalsh(own)[0]
+    error = tracker.parts[0].predicted_kernel_error()
+    tolerance = 10 * error / np.linalg.eigvalsh(own)[0]
     assert_allclose(features @ features.T, expected, atol=tolerance + 1e-9)
 
 
 @pytest.mark.parametrize("dof", [1.0, 2.0])
-def test_kernel_is_exact_on_the_landmarks_themselves(digits, dof):
-    found = sampler(dof=dof, dtype="float64", n_terms=8).fit(digits[0])
-    landmarks = basis_of(found).landmarks
-    features = found.transform(landmarks)
-    exact = exp_chi2_kernel(landmarks, beta=found.beta_, dof=dof)
+def test_the_kernel_is_exact_on_the_landmarks_themselves(digits, dof):
+    tracker = planned(digits[0], dof=dof, dtype="float64", n_terms=8)
+    basis = block_of(tracker).basis
+    features = tracker.feature_map.transform(basis.landmarks.rows)
+    exact = exp_chi2_kernel(basis.landmarks.rows, beta=basis.beta, dof=dof)
     # erfc(sqrt(t)) has an infinite slope at 0: an error e of the distance is one of sqrt(e) there.
-    error = found.predicted_kernel_error_
+    error = tracker.parts[0].predicted_kernel_error()
     assert_allclose(features @ features.T, exact, atol=10 * (error if dof == 2 else error**0.5))
 
 
@@ -72,7 +74,7 @@ def test_whatever_the_shape_of_the_whitening_features_are_the_kernel_times_it(sh
         whitening = random.permutation(np.triu(whitening))
     if shape == "with landmarks unused":
         whitening[::3] = 0.0
-    basis = LandmarkBasis(sparse.csr_array(landmarks), whitening, 4, beta=1.0)
+    basis = LandmarkBasis(LandmarkRows.read(landmarks), whitening, 4, beta=1.0)
     features = np.empty((10, 300))
     basis.bind(lambda rows: rows.toarray()).features(rows, features)
     squares = np.square(rows[:, None] - landmarks).sum(axis=2)
@@ -83,117 +85,60 @@ def test_whatever_the_shape_of_the_whitening_features_are_the_kernel_times_it(sh
 def test_rows_much_alike_lose_nothing_in_float32():
     random = np.random.default_rng(0)
     rows = random.dirichlet(np.ones(30)) * np.exp(1e-4 * random.normal(size=(150, 30)))
-    wide, narrow = (sampler(dtype=dtype).fit(rows) for dtype in ("float64", "float32"))
+    kernels = []
+    for dtype in ("float64", "float32"):
+        features = planned(rows, dtype=dtype).feature_map.transform(rows)
+        kernels.append(features @ features.T)
     # Coordinates are rounded by 6e-8 of themselves and beta is 1e8 or so: phases err by 1e-3.
-    kernels = [(found := fitted.transform(rows)) @ found.T for fitted in (wide, narrow)]
     assert_allclose(kernels[1], kernels[0], atol=0.02)
 
 
 def test_float32_stays_close_to_float64(digits):
-    wide = sampler(dtype="float64").fit(digits[0]).transform(digits[0][:100])
-    narrow = sampler().fit(digits[0]).transform(digits[0][:100])
+    wide, narrow = (
+        planned(digits[0], dtype=dtype).feature_map.transform(digits[0][:100])
+        for dtype in ("float64", "float32")
+    )
     # Kernel values are rounded at 1e-7 of the squared lengths, of order one, times beta, and
     # whitening divides by the root of the smallest eigenvalue kept, here above 1e-2.
     assert_allclose(narrow, wide, atol=1e-4)
 
 
-@given(st.lists(st.integers(0, 150), max_size=4), st.booleans())
-def test_cutting_does_not_change_a_bit(cuts, weighted):
-    random = np.random.default_rng(0)
-    rows = random.gamma(0.5, size=(150, 5))
-    weights = random.uniform(0.5, 2.0, 150) if weighted else None
-    whole = sampler().fit(rows, sample_weight=weights).transform(rows)
-    cut = sampler()
-    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 150], strict=True):
-        if start < stop:
-            part = None if weights is None else weights[start:stop]
-            cut.partial_fit(rows[start:stop], sample_weight=part)
-    assert np.array_equal(cut.transform(rows), whole)
+def test_landmarks_are_first_rows_and_stay(digits):
+    rows = digits[0]
+    landmarks = block_of(planned(rows[:WARM_UP])).basis.landmarks
+    seen = {row.tobytes() for row in rows[:WARM_UP]}
+    assert all(row.tobytes() in seen for row in landmarks.rows.toarray())
+    assert block_of(planned(rows)).basis.landmarks == landmarks
 
 
-def test_landmarks_are_frozen_after_the_warm_up(digits):
-    found = sampler().partial_fit(digits[0][:WARM_UP])
-    landmarks = basis_of(found).landmarks.toarray()
-    seen = {row.tobytes() for row in digits[0][:WARM_UP]}
-    assert all(row.tobytes() in seen for row in landmarks)
-    found.partial_fit(digits[0][WARM_UP:])
-    assert np.array_equal(basis_of(found).landmarks.toarray(), landmarks)
-
-
-def test_before_the_warm_up_ends_the_rows_there_are_serve(digits):
-    found = sampler().partial_fit(digits[0][:10])
-    features = found.transform(digits[0][:10])
-    assert features.shape == (10, N_LANDMARKS)
-    exact = exp_chi2_kernel(digits[0][:10], beta=found.beta_)
-    # Nothing but the series errs where every row is a landmark.
-    assert_allclose(features @ features.T, exact, atol=10 * found.predicted_kernel_error_ + 1e-5)
-
-
-@pytest.mark.filterwarnings("ignore:.* beta is:streamchi2.errors.PrecisionWarning")  # as meant
 def test_a_change_of_k_leaves_features_in_place():
-    random = np.random.default_rng(0)
-    rows = random.gamma(0.5, size=(2000, 6))
+    rows = np.random.default_rng(0).gamma(0.5, size=(2000, 6))
     rows[WARM_UP:] *= 30.0  # the k of the first rows are too small for what comes
-    found = sampler().partial_fit(rows[:WARM_UP])
-    before = found.transform(rows[:50])
-    found.partial_fit(rows[WARM_UP:])
-    assert found.transports_
-    moved = np.linalg.norm(found.transform(rows[:50]) - before) / np.linalg.norm(before)
+    first, later = planned(rows[:WARM_UP]), planned(rows)
+    assert later.parts[0].transports
+    before, after = (side.feature_map.transform(rows[:50]) for side in (first, later))
     # Series of five terms, fitted to scales thirty times apart, agree this well on kernel values.
-    assert moved < 0.1
+    assert np.linalg.norm(after - before) / np.linalg.norm(before) < 0.1
 
 
-@pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2Classifier])
-@pytest.mark.parametrize("basis", ["landmarks", "orthogonal"])
-def test_a_map_is_shared_once_it_is_planned_and_not_before(digits, kind, basis):
-    rows, labels = digits
-    n_first = WARM_UP if basis == "landmarks" else 64
-    found = kind(N_LANDMARKS, basis=basis, random_state=0)
-    found.partial_fit(rows[: n_first - 1], labels[: n_first - 1])
-    # Shards would rest on a map of fewer rows, which nobody else will ever have.
-    with pytest.raises(ValueError, match=f"first {n_first} rows of a stream, got {n_first - 1};"):
-        found.new_shard()
-    shard = found.partial_fit(rows[:1], labels[:1]).new_shard()
-    assert found.merge(shard.new_shard()).n_features_in_ == 64  # shards share it, too
-
-
-def test_shards_merge_under_the_same_landmarks_and_under_no_others(digits):
-    rows, labels = digits
-    first = ExpChi2Classifier(32, basis="landmarks", random_state=0)
-    first.partial_fit(rows[:100], labels[:100])
-    shard = first.new_shard().partial_fit(rows[100:900], labels[100:900])
-    whole = ExpChi2Classifier(32, basis="landmarks", random_state=0)
-    whole.partial_fit(rows[:900], labels[:900])
-    merged = first.merge(shard)
-    assert np.mean(merged.predict(rows) == whole.predict(rows)) > 0.99
-    stranger = ExpChi2Classifier(32, basis="landmarks", random_state=0)
-    stranger.partial_fit(rows[900:1200], labels[900:1200])
-    with pytest.raises(StateMismatchError, match="transport alone"):
-        merged.merge(stranger)
-
-
-def test_pickles_continue_exactly(digits):
-    found = sampler().partial_fit(digits[0][:300])
-    found.transform(digits[0][:5])
-    twin = pickle.loads(pickle.dumps(found))
-    assert np.array_equal(twin.transform(digits[0]), found.transform(digits[0]))
-    assert feature_map_of(twin) == feature_map_of(found)
+def test_other_landmarks_do_not_merge(digits):
+    left, right = planned(digits[0][:100], beta=1.0), planned(digits[0][100:200], beta=1.0)
+    with pytest.raises(StateMismatchError, match="transport alone to merge, got different landm"):
+        left.merged(right)
 
 
 def test_threads_do_not_change_a_bit(digits):
-    found = sampler().fit(digits[0])
-    one = found.transform(digits[0])
-    assert np.array_equal(found.set_params(n_jobs=2).transform(digits[0]), one)
+    feature_map = planned(digits[0]).feature_map
+    one = feature_map.transform(digits[0])
+    assert np.array_equal(feature_map.transform(digits[0], n_jobs=2), one)
 
 
 def test_sparse_rows_and_hash_buckets_are_served(digits):
     rows = sparse.csr_array(digits[0])
-    dense = sampler(dtype="float64").fit(digits[0]).transform(digits[0][:20])
-    found = sampler(dtype="float64").fit(rows).transform(rows[:20])
+    dense = planned(digits[0], dtype="float64").feature_map.transform(digits[0][:20])
+    found = planned(rows, dtype="float64").feature_map.transform(rows[:20])
     assert_allclose(found, dense, atol=1e-8)
-    folded = sampler(n_buckets=2048).fit(rows)
-    assert folded.kernel_error().rms < 0.2
-    assert np.all(np.isfinite(folded.transform(rows)))
+    assert planned(rows, n_buckets=2048).parts[0].kernel_error().rms < 0.2
 
 
 def test_equal_rows_are_one_landmark_and_order_does_not_matter():
@@ -209,39 +154,82 @@ def test_equal_rows_are_one_landmark_and_order_does_not_matter():
 
 @pytest.mark.parametrize("rows", [np.zeros((100, 3)), np.ones((100, 3))], ids=["zeros", "equal"])
 def test_rows_that_never_vary_give_features_that_do_not(rows):
-    features = sampler().fit(rows).transform(rows)
+    features = planned(rows).feature_map.transform(rows)
     assert np.all(np.isfinite(features))
     assert_allclose((features**2).sum(axis=1), 1.0, atol=1e-5)
 
 
-def test_accuracy_beats_as_many_random_features(digits):
-    rows, labels = digits
-    scores = {
-        basis: ExpChi2Classifier(64, basis=basis, random_state=0)
-        .fit(rows[:1200], labels[:1200])
-        .score(rows[1200:], labels[1200:])
-        for basis in ("landmarks", "orthogonal")
-    }
-    # 597 test rows: a standard error of about .015 at these accuracies.
-    assert scores["landmarks"] > scores["orthogonal"] + 0.015
+# Given
 
 
-def test_accuracy_is_that_of_scikit_learns_nystroem(digits):
-    rows, labels = digits[0].copy(), digits[1]
-    ours = ExpChi2Classifier(200, basis="landmarks", random_state=0)
-    ours.fit(rows[:1200], labels[:1200])
-    theirs = Nystroem("chi2", gamma=ours.beta_ / 2, n_components=200, random_state=0)
-    features = theirs.fit(rows[:1200]).transform(rows)
-    model = StreamingRidgeClassifier("auto").fit(features[:1200], labels[:1200])
-    reference = model.score(features[1200:], labels[1200:])
-    # Two draws of landmarks: each accuracy has a standard error of about .008 on 597 rows.
-    assert abs(ours.score(rows[1200:], labels[1200:]) - reference) < 3 * 0.008 * 2**0.5
+def test_the_map_rests_on_given_rows_and_is_planned_on_the_first_64():
+    tracker = chosen()
+    assert tracker.spec.first_rows == 64
+    assert np.array_equal(block_of(tracker).basis.landmarks.rows.toarray(), CHOSEN)
+    assert block_of(tracker).basis.landmarks is tracker.spec.blocks[0].landmarks
 
 
-@pytest.mark.parametrize("estimator", [ExpChi2Classifier, ExpChi2Regressor, ExpChi2PCA])
-def test_learners_take_landmarks_and_a_half_life(digits, estimator):
-    rows, labels = digits
-    model = estimator(32, basis="landmarks", half_life=200.0, random_state=0)
-    model.partial_fit(rows[:500], labels[:500])
-    read = model.transform if estimator is ExpChi2PCA else model.predict
-    assert np.all(np.isfinite(read(rows[500:510])))
+def test_as_many_features_as_landmarks_are_exact_on_them():
+    tracker = chosen(CHOSEN[:12], dtype="float64", n_terms=8)
+    features = tracker.feature_map.transform(CHOSEN[:12])
+    kernel = exp_chi2_kernel(CHOSEN[:12], beta=block_of(tracker).basis.beta)
+    # The series alone errs, by at most ten times its predicted mean error.
+    atol = 10 * tracker.parts[0].predicted_kernel_error() + 1e-9
+    assert_allclose(features @ features.T, kernel, atol=atol)
+
+
+def test_of_more_landmarks_the_leading_directions_are_taken():
+    few, every = (
+        chosen(dtype="float64", n_components=d).feature_map.transform(CHOSEN) for d in (12, 20)
+    )
+    values, vectors = np.linalg.eigh(every @ every.T)
+    leading = (vectors[:, -12:] * values[-12:]) @ vectors[:, -12:].T
+    assert_allclose(few @ few.T, leading, atol=1e-9)  # rounding over the smallest eigenvalue
+
+
+@pytest.mark.parametrize(
+    "form",
+    [sparse.csr_array, sparse.csc_matrix, pd.DataFrame, np.ndarray.tolist, np.asfortranarray],
+)
+def test_every_form_of_the_same_rows_gives_the_same_map(form):
+    assert chosen(form(CHOSEN)).feature_map == chosen().feature_map
+    assert chosen(form(CHOSEN)).spec.difference(chosen().spec) is None
+
+
+def test_a_file_holds_the_landmarks_once():
+    many, rows = RANDOM.gamma(0.5, size=(500, 50)), RANDOM.gamma(0.5, size=(64, 50))
+    tracker = planned(rows, n_components=2, landmarks=many, n_terms=1)
+    # Values and columns take 12 bytes each; the sampled rows and the whitening a tenth of that.
+    assert len(dumped(tracker)) < 1.5 * 12 * many.size
+
+
+def test_landmarks_are_a_copy_of_what_was_given():
+    given = CHOSEN.copy()
+    landmarks = LandmarkRows.read(given)
+    given *= 2.0
+    assert np.array_equal(landmarks.rows.toarray(), CHOSEN)
+
+
+def test_other_landmarks_are_another_spec():
+    difference = chosen().spec.difference(chosen(CHOSEN[::-1]).spec)
+    assert difference is not None
+    assert difference[0] == "landmarks"
+    assert repr(difference[1]) == "<20 rows of 5 columns>"
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"basis": "orthogonal"}, "landmarks must be None unless basis is 'landmarks', got <20"),
+        ({"landmarks": CHOSEN[:, :4]}, "landmarks must have as many columns as X, got 4 and 5"),
+        ({"landmarks": CHOSEN[:11]}, "landmarks must be at least n_components rows, got 11"),
+        ({"landmarks": -CHOSEN}, "landmarks must be non-negative"),
+        ({"landmarks": CHOSEN * np.nan}, "landmarks must not contain NaN"),
+        ({"landmarks": CHOSEN[:0]}, "landmarks must be rows of numbers"),
+        ({"landmarks": "every tenth"}, "landmarks must be rows of numbers"),
+        ({"landmarks": CHOSEN[0]}, "landmarks must be rows of numbers"),
+    ],
+)
+def test_refusals_name_landmarks(params, message):
+    with pytest.raises(ValueError, match=message):
+        chosen(**params)

@@ -1,36 +1,27 @@
+"""Random frequencies in the subspace where rows vary: filter, floor, sketch, and the map."""
+
 import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from maps import spec_of, tracker_of
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, exp_chi2_kernel, load, save
+from streamchi2 import exp_chi2_kernel
 from streamchi2.bases import OrthogonalBasis, SubspaceBasis
-from streamchi2.bases.phase_table import weighted_sum
-from streamchi2.bases.subspace import (
-    filter_shares,
-    informative_directions,
-    subspace_basis,
-)
+from streamchi2.bases.subspace import filter_shares, informative_directions, subspace_basis
 from streamchi2.errors import StateMismatchError
+from streamchi2.features import Tracker
 
 WARM_UP = 128
 
 
-def feature_map_of(model):
-    return model._stream.reading().feature_map
-
-
-def basis_of(model):
-    (block,) = feature_map_of(model).blocks
-    return block.basis
-
-
-def sampler(**params):
-    return ExpChi2Sampler(WARM_UP, basis="subspace", **{"n_terms": 3, "random_state": 0, **params})
+def planned(rows, **params):
+    spec = spec_of(rows.shape[1], **{"n_components": WARM_UP, "basis": "subspace", **params})
+    return tracker_of(spec, rows)
 
 
 @pytest.mark.parametrize("dof", [1.0, 2.0])
@@ -113,69 +104,31 @@ def test_without_a_floor_features_are_those_of_the_directions_alone():
     directions = informative_directions(inputs, None, 64)
     basis = SubspaceBasis(directions, 64, seed=3, beta=1.0)
     plain = OrthogonalBasis(directions.shape[1], 64, seed=3, beta=1.0)
-    scratch = np.zeros((50, plain.scratch_width))
-    scratch[:, : directions.shape[1]] = inputs @ directions.astype(np.float64)
-    assert np.array_equal(features_of(basis, inputs), features_of(plain, scratch))
+    filtered = inputs @ directions.astype(np.float64)
+    # Sums of five and of sixteen products in another order.
+    assert_allclose(features_of(basis, inputs), features_of(plain, filtered), atol=1e-12)
 
 
 @given(
     n_inputs=st.integers(1, 90),
-    n_directions=st.sampled_from([1, 2, 3, 8]),
-    n_used=st.integers(0, 90),
+    n_directions=st.sampled_from([1, 2, 8]),
     floor=st.sampled_from([0.0, 0.2]),
     dof=st.sampled_from([1.0, 2.0]),
     dtype=st.sampled_from(["float32", "float64"]),
-    most_phases=st.sampled_from([0, 1 << 20]),
 )
-def test_a_basis_of_the_used_inputs_has_the_features_of_the_whole(
-    n_inputs, n_directions, n_used, floor, dof, dtype, most_phases
+def test_the_matrix_gives_the_phases_of_filter_and_transforms(
+    n_inputs, n_directions, floor, dof, dtype
 ):
-    random = np.random.default_rng(n_inputs + 100 * n_used)
+    random = np.random.default_rng(n_inputs)
     directions = random.uniform(-0.5, 0.5, (n_inputs, n_directions)).astype(np.float32)
     basis = SubspaceBasis(directions, 33, seed=3, beta=1.0, dof=dof, floor=floor)
-    used = np.sort(random.permutation(n_inputs)[:n_used])
-    row = np.zeros((1, n_inputs), dtype=dtype)
-    row[0, used] = random.normal(size=used.size)
-    whole, few, all_used = (np.empty((1, 33), dtype=dtype) for _ in range(3))
-    basis.features(row.copy(), whole)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamchi2.bases.subspace._MOST_PHASES", most_phases)
-        basis.of_inputs(used, row.dtype).features(row[:, used], few)
-        basis.of_inputs(np.arange(n_inputs), row.dtype).features(row.copy(), all_used)
-        kinds = {type(basis.of_inputs(used, row.dtype)).__name__}
-    assert kinds == {"UsedPhases" if most_phases else "UsedDirections"}
-    assert np.array_equal(few, all_used)  # zeros change no bit
+    inputs = random.normal(size=(3, n_inputs)).astype(dtype)
+    longest = np.sqrt(basis._plain.block_width) * (1 if basis.radii is None else basis.radii.max())
     # A phase is a sum of up to 90 inputs, filtered to a length of at most sqrt(8/4 + .2), times a
     # frequency; each addition rounds to half an eps of the sum, and the transforms to a few more.
-    plain = basis._frequencies
-    longest = np.sqrt(plain.block_width) * (1.0 if plain.radii is None else plain.radii.max())
-    phase = 1.5 * longest * np.abs(row).sum()
-    atol = np.sqrt(2 / 33) * (90 / 2 + 16) * np.finfo(dtype).eps * max(1.0, phase)
-    assert_allclose(few, whole, atol=atol)
-
-
-def test_phases_of_inputs_do_not_depend_on_what_was_asked_for_before():
-    random = np.random.default_rng(0)
-    directions = random.uniform(-0.1, 0.1, (300, 5)).astype(np.float32)
-    asked, afresh = (SubspaceBasis(directions, 64, seed=3, beta=1.0, floor=0.1) for _ in range(2))
-    for _ in range(20):
-        used = np.flatnonzero(random.random(300) < random.random())
-        asked.of_inputs(used, np.dtype("float32"))
-    few, whole = (basis.of_inputs(np.arange(300), np.dtype("float32")) for basis in (asked, afresh))
-    assert np.array_equal(few.phases, whole.phases)
-    assert pickle.dumps(asked) == pickle.dumps(afresh)  # what only saves time is not kept
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("width", [1, 2, 3, 16, 257])
-def test_rows_of_weight_zero_change_no_bit_of_a_weighted_sum(width, dtype):
-    random = np.random.default_rng(width)
-    weights, rows = (random.normal(size=shape).astype(dtype) for shape in (300, (300, width)))
-    weights[random.random(300) < 0.6] = 0.0
-    kept = weights != 0.0
-    assert np.array_equal(weighted_sum(weights, rows), weighted_sum(weights[kept], rows[kept]))
-    exact = weights.astype(np.float64) @ rows.astype(np.float64)
-    assert_allclose(weighted_sum(weights, rows), exact, atol=300 * np.finfo(dtype).eps * 10)
+    phase = 1.5 * longest * np.abs(inputs).sum(axis=1).max()
+    atol = (90 / 2 + 16) * np.finfo(dtype).eps * max(1.0, phase)
+    assert_allclose(basis.phases(inputs), basis._transformed(inputs), atol=atol)
 
 
 def test_inputs_that_are_always_zero_cost_no_direction_anything():
@@ -249,93 +202,58 @@ def test_a_weight_of_two_is_a_repeated_row():
     assert_allclose(weighted, repeated, atol=1e-6)
 
 
-@given(st.lists(st.integers(0, 200), max_size=4), st.booleans())
-def test_cutting_does_not_change_a_bit(cuts, weighted):
-    random = np.random.default_rng(0)
-    rows = random.gamma(0.5, size=(200, 5))
-    weights = random.uniform(0.5, 2.0, 200) if weighted else None
-    whole = sampler().fit(rows, sample_weight=weights).transform(rows)
-    cut = sampler()
-    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 200], strict=True):
-        if start < stop:
-            part = None if weights is None else weights[start:stop]
-            cut.partial_fit(rows[start:stop], sample_weight=part)
-    assert np.array_equal(cut.transform(rows), whole)
-
-
-@pytest.mark.filterwarnings("ignore:.* beta is:streamchi2.errors.PrecisionWarning")  # as meant
-def test_directions_are_frozen_after_the_warm_up_and_k_is_not():
+def test_directions_are_frozen_after_the_first_rows_and_k_is_not():
     rows = np.random.default_rng(0).gamma(0.5, size=(2000, 6))
     rows[WARM_UP:] *= 10.0  # the k of the first rows are too small for what comes
-    found = sampler().partial_fit(rows[:WARM_UP])
-    basis, before = basis_of(found), found.transform(rows[:50])
-    found.partial_fit(rows[WARM_UP:])
-    assert found.transports_
-    assert basis_of(found) == basis
-    moved = np.linalg.norm(found.transform(rows[:50]) - before) / np.linalg.norm(before)
+    first, later = planned(rows[:WARM_UP]), planned(rows)
+    (part,) = later.parts
+    assert part.transports
+    assert part.block.basis == first.parts[0].block.basis
+    before, after = (side.feature_map.transform(rows[:50]) for side in (first, later))
     # Phases move by the residual of the transport times their size, which is a few radians here.
-    assert moved < 5 * found.transport_residual_
-
-
-def test_before_the_warm_up_ends_the_rows_there_are_serve(digits):
-    found = sampler().partial_fit(digits[0][:10])
-    assert basis_of(found).directions.shape[1] == 9
-    assert found.transform(digits[0][:5]).shape == (5, WARM_UP)
+    assert np.linalg.norm(after - before) / np.linalg.norm(before) < 5 * part.moved
 
 
 def test_more_features_follow_the_exact_kernel_more_closely(digits):
     few, many = (
-        ExpChi2Sampler(size, basis="subspace", random_state=0).fit(digits[0]).kernel_error().rms
-        for size in (64, 2048)
+        planned(digits[0], n_components=size).parts[0].kernel_error().rms for size in (64, 2048)
     )
     # 2048 features: Monte Carlo alone would leave at most 1/sqrt(2048) = .022, the rest is bias.
     assert many < 0.1 < few
 
 
-def test_shards_merge_under_the_same_directions_and_under_no_others(digits):
-    rows, labels = digits
-    params = {"basis": "subspace", "random_state": 0}
-    first = ExpChi2Classifier(64, **params).partial_fit(rows[:100], labels[:100])
-    shard = first.new_shard().partial_fit(rows[100:900], labels[100:900])
-    whole = ExpChi2Classifier(64, **params).partial_fit(rows[:900], labels[:900])
-    merged = first.merge(shard)
-    assert np.mean(merged.predict(rows) == whole.predict(rows)) > 0.99
-    stranger = ExpChi2Classifier(64, **params).partial_fit(rows[900:1200], labels[900:1200])
-    with pytest.raises(StateMismatchError, match="transport alone"):
-        merged.merge(stranger)
+def test_maps_of_other_first_rows_do_not_merge_and_the_refusal_says_why(digits):
+    rows = digits[0]
+    left, right = planned(rows[:200], beta=1.0), planned(rows[200:400], beta=1.0)
+    shard = Tracker.of(left.spec, left.feature_map)
+    assert left.merged(shard.absorbed(rows[400:500], None, 300)).n_rows == 300
+    with pytest.raises(StateMismatchError, match="transport alone to merge, got different dir"):
+        left.merged(right)
 
 
-def test_pickles_and_files_continue_exactly(digits, tmp_path):
-    found = sampler().partial_fit(digits[0][:300])
-    found.transform(digits[0][:5])
-    save(found, tmp_path / "sampler.chi2")
-    for twin in (pickle.loads(pickle.dumps(found)), load(tmp_path / "sampler.chi2")):
-        assert np.array_equal(twin.transform(digits[0]), found.transform(digits[0]))
-        assert feature_map_of(twin) == feature_map_of(found)
+def test_pickles_leave_out_what_only_saves_time(digits):
+    feature_map = planned(digits[0][:300]).feature_map
+    before = pickle.dumps(feature_map)
+    features = feature_map.transform(digits[0])
+    assert pickle.dumps(feature_map) == before
+    twin = pickle.loads(before)
+    assert twin == feature_map
+    assert np.array_equal(twin.transform(digits[0]), features)
 
 
 def test_sparse_rows_and_hash_buckets_are_served(digits):
     rows = sparse.csr_array(digits[0])
-    dense = sampler(dtype="float64").fit(digits[0]).transform(digits[0][:20])
-    assert_allclose(sampler(dtype="float64").fit(rows).transform(rows[:20]), dense, atol=1e-8)
+    dense = planned(digits[0], dtype="float64").feature_map.transform(digits[0][:20])
+    found = planned(rows, dtype="float64").feature_map.transform(rows[:20])
+    assert_allclose(found, dense, atol=1e-8)
     # 192 coordinates in 4096 buckets hardly meet, so the filtered distances stay what they were.
-    folded = sampler(n_buckets=4096).fit(rows).kernel_error().rms
-    assert abs(folded - sampler().fit(rows).kernel_error().rms) < 0.1
+    folded, plain = (
+        planned(rows, n_buckets=n_buckets).parts[0].kernel_error().rms for n_buckets in (4096, None)
+    )
+    assert abs(folded - plain) < 0.1
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1], ids=["zeros", "equal"])
 def test_rows_that_do_not_vary_leave_plain_frequencies(value):
-    found = sampler().fit(np.full((200, 3), value))
-    assert isinstance(basis_of(found), OrthogonalBasis)
-
-
-def test_accuracy_beats_as_many_frequencies_that_point_everywhere(digits):
-    rows, labels = digits
-    scores = {
-        basis: ExpChi2Classifier(64, basis=basis, random_state=0)
-        .fit(rows[:1200], labels[:1200])
-        .score(rows[1200:], labels[1200:])
-        for basis in ("subspace", "orthogonal")
-    }
-    # 597 test rows: a standard error of about .015 at these accuracies.
-    assert scores["subspace"] > scores["orthogonal"] + 0.015
+    (block,) = planned(np.full((200, 3), value)).feature_map.blocks
+    assert isinstance(block.basis, OrthogonalBasis)

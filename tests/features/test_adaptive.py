@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import RidgeClassifier
+from streamchi2.features.adaptive import AdaptationSchedule
 
 from streamchi2 import DirectSeries, LogHistogram, zolotarev_parameters
 from streamchi2.bases import OrthogonalBasis
 from streamchi2.errors import StateMismatchError
-from streamchi2.feature_map import (
+from streamchi2.features import (
     AdaptiveFeatureMap,
     BlockParams,
     FeatureMap,
@@ -20,8 +21,7 @@ from streamchi2.feature_map import (
     MapParams,
     Transport,
 )
-from streamchi2.feature_map.adaptive import AdaptationSchedule
-from streamchi2.feature_map.planning import planned_block, usual_beta
+from streamchi2.features.planning import planned_block, usual_beta
 from streamchi2.series import predicted_error, refined_parameters
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries, misalignment, transported

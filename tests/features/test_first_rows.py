@@ -8,9 +8,9 @@ from scipy import sparse
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.errors import BasisHint, PrecisionWarning
-from streamchi2.feature_map.planning import usual_beta
-from streamchi2.kernels import chi2_distance
+from streamchi2.features.planning import usual_beta
 from streamchi2.files import dumped, loaded
+from streamchi2.kernels import chi2_distance
 from streamchi2.testing import realistic_rows
 
 BASES = ["orthogonal", "subspace", "landmarks"]

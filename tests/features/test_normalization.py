@@ -9,7 +9,7 @@ from scipy import sparse
 from strategies import histogram_rows
 
 from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor, ExpChi2Sampler, river
-from streamchi2.feature_map.normalization import l1_normalized
+from streamchi2.features.normalization import l1_normalized
 from streamchi2.files import dumped, loaded
 
 EPS = np.finfo(np.float64).eps

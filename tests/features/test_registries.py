@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from streamchi2.state import Float, Int, Kind, SavedValue
 
 from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.bases import BASES, Basis
 from streamchi2.series import SERIES, Series
 from streamchi2.series.series import room_for
-from streamchi2.state import Float, Int, Kind, SavedValue
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.dirichlet(np.ones(6), 400)

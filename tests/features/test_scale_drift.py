@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from streamchi2.features.sampled_error import MOST_ROWS, SampledError
 
 from streamchi2 import (
     DirectSeries,
@@ -15,7 +16,6 @@ from streamchi2 import (
     exp_chi2_kernel,
 )
 from streamchi2.errors import PrecisionWarning
-from streamchi2.feature_map.sampled_error import MOST_ROWS, SampledError
 from streamchi2.files import dumped, loaded
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries
