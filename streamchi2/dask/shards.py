@@ -78,11 +78,8 @@ def under(stream: Stream, tracker: Tracker, *, learns: bool) -> Stream:
 
 def with_adapt(tracker: Tracker, adapt: bool) -> Tracker:
     """Return a tracker that estimates nodes again where due, or never does."""
-    spec = replace(
-        tracker.spec, blocks=tuple(replace(block, adapt=adapt) for block in tracker.spec.blocks)
-    )
-    pairs = zip(tracker.parts, spec.blocks, strict=True)
-    return replace(tracker, spec=spec, parts=tuple(replace(part, spec=one) for part, one in pairs))
+    parts = (replace(part, spec=replace(part.spec, adapt=adapt)) for part in tracker.parts)
+    return replace(tracker, parts=tuple(parts))
 
 
 def reestimated(tracker: Tracker, n_rows: int) -> Tracker:
