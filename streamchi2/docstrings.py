@@ -219,7 +219,7 @@ def documented(extra: str = "") -> Callable[[_Class], _Class]:
         if cls.__doc__ is None:
             return cls
         parameters = inspect.signature(cls).parameters
-        user, expert = [], []
+        user, expert = list[str](), list[str]()
         for name, parameter in parameters.items():
             own = (f"{base.__name__}.{name}" for base in cls.__mro__)
             entry = table[next(filter(table.__contains__, own), name)]

@@ -124,7 +124,7 @@ class MapReadings(StreamReadings):
     def _facts(self, stream: Stream) -> dict[str, str]:
         facts = super()._facts(stream)
         if not stream.is_planned:
-            return facts | {"map": f"planned at row {stream.spec.first_rows:,}"}
+            return facts | {"map": f"planned at row {stream.plan_at:,}"}
         read = {
             "features": lambda part: f"{part.block.n_components:,}",
             "beta": lambda part: f"{part.block.basis.beta:.4g}",
@@ -232,7 +232,7 @@ class DescriptorReadings(ModelReadings, ComponentReadings):
 def _landmarks(block: Any) -> Any:
     if not isinstance(block.basis, LandmarkBasis):
         raise AttributeError(f"landmarks_ belongs to basis='landmarks', this is {block.basis!r}")
-    return block.basis.landmarks.copy()
+    return block.basis.landmarks.rows.copy()
 
 
 def _nodes(block: Any) -> NDArray[np.float64]:

@@ -145,7 +145,9 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         first = fresh if first is None else first
         rows = self._checked_rows(X, reset=first)
         n_rows = int(rows.shape[0])
-        weights = as_weights(1.0 if sample_weight is None else sample_weight, n_rows)
+        weights: Any = np.ones(n_rows)
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, n_rows)
         counts = weights > 0.0
         if first and not counts.any():
             raise ValueError(
@@ -163,16 +165,8 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         if stream.spec is not None:
             stream.spec.refuse_too_large(rows)
         with stream.lock:
-            targets, batch = stream.targets, None
-            if targets is not None:
-                if classes is not None:
-                    targets = targets.declared(as_declared_classes(classes, n_rows))
-                given = counts & has_target
-                if values is not None:
-                    targets, answers = targets.encode(values[given])
-                batch = targets.absent(n_rows)
-                if values is not None:
-                    batch[given] = answers
+            targets, batch = self._encoded(stream.targets, values, counts & has_target, classes)
+            if targets is not None and batch is not None:
                 batch, weights = self._class_weighted(targets, batch, weights)
             if not counts.all():  # a weight of zero is as good as no row
                 rows, weights = rows[counts], weights[counts]
@@ -180,13 +174,35 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
             stream.n_jobs = getattr(self, "n_jobs", None)
             stream.learn(rows, batch, weights, targets)
             # One step, since before its first batch an estimator has no stream with a lock.
-            if fresh and vars(self).setdefault("_stream", stream) is not stream:
+            if fresh and self.__dict__.setdefault("_stream", stream) is not stream:
                 raise RuntimeError(
                     "another thread has learnt a first batch meanwhile, and this batch was not "
                     "learnt; give it again, or let one thread learn the first batch alone"
                 )
             self._stream = stream
         return self
+
+    @staticmethod
+    def _encoded(
+        targets: Targets | None,
+        values: NDArray[Any] | None,
+        given: NDArray[np.bool_],
+        classes: ArrayLike | None,
+    ) -> tuple[Targets | None, NDArray[Any] | None]:
+        """Return what is known of the targets after a batch, and its targets as a block has them.
+
+        ``values`` has one entry a row, of which those count that are ``given``; None where none is.
+        """
+        if targets is None:
+            return None, None
+        if classes is not None:
+            targets = targets.declared(as_declared_classes(classes, given.size))
+        if values is None:
+            return targets, targets.absent(given.size)
+        targets, encoded = targets.encode(values[given])
+        batch = targets.absent(given.size)
+        batch[given] = encoded
+        return targets, batch
 
     def _learn_batch(self, batch: Batch, *, first: bool) -> None:
         """Learn from a batch of a source; targets are for those who have a use for them."""
@@ -209,8 +225,8 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
     def _refuse_changes(self, stream: Stream) -> None:
         """Refuse parameters that are wrong, or that were changed in the middle of a stream."""
         half_life = self._checked_half_life()
-        if half_life != stream.half_life:
-            refuse_change("half_life", half_life, stream.half_life)
+        if half_life != stream.settings.half_life:
+            refuse_change("half_life", half_life, stream.settings.half_life)
 
     def _checked_half_life(self) -> float | None:
         return None if self.half_life is None else as_half_life(self.half_life)

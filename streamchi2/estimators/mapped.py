@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from streamchi2.checks import Rows, as_estimator_rows, check_named_alike
 from streamchi2.estimators.base import StreamEstimator, names_of, refuse_change
 from streamchi2.estimators.descriptors import resolved_columns
-from streamchi2.features import MapSpec, Tracker
+from streamchi2.features import MapSpec
 from streamchi2.readings import ComponentReadings, MapReadings
 from streamchi2.solvers.choice import LearnerSpec
 from streamchi2.statistics.targets import Targets
@@ -28,6 +28,7 @@ class MapEstimator(MapReadings, StreamEstimator):
     n_jobs: int | None
     landmarks: Any
     descriptors: Mapping[str, Any] | None = None
+    descriptor_columns_: Any
     _learns = True  # statistics of the features
 
     def new_shard(self) -> Self:
@@ -41,10 +42,9 @@ class MapEstimator(MapReadings, StreamEstimator):
         shard._stream = stream
         return shard
 
-    def _tracker(self) -> Tracker:
+    def _tracker(self) -> Any:
         stream = self._fitted_stream()
-        tracker: Tracker = stream.cached("tracker", lambda: stream.settled().tracker)
-        return tracker
+        return stream.cached("tracker", lambda: stream.settled().tracker)
 
     def _new_stream(self, X: Any, n_features: int, targets: Targets | None) -> Stream:
         check_named_alike(self.landmarks, X, name="landmarks")
@@ -63,8 +63,9 @@ class MapEstimator(MapReadings, StreamEstimator):
     def _refuse_changes(self, stream: Stream) -> None:
         check_random_state(self.random_state)  # refuses nonsense, draws nothing
         fixed = isinstance(self.random_state, Integral)
-        seed = drawn_seed(self.random_state) if fixed else stream.spec.seed
-        difference = self._map_spec(stream.n_features, seed).difference(stream.spec)
+        before: Any = stream.spec
+        seed = drawn_seed(self.random_state) if fixed else before.seed
+        difference = self._map_spec(stream.n_features, seed).difference(before)
         if difference is not None:
             refuse_change(*difference)
 
@@ -77,7 +78,7 @@ class MapEstimator(MapReadings, StreamEstimator):
 
             def chosen(name: str, selector: Any) -> Any:
                 # A selector may look at values and dtypes: it is asked once, about the first batch.
-                return self._stream.spec.descriptors.get(name, ()) if X is None else selector(X)
+                return self.descriptor_columns_.get(name, ()) if X is None else selector(X)
 
             columns = resolved_columns(self.descriptors, n_features, names, chosen)
         return MapSpec.of(self.get_params(deep=False), n_features, seed, columns)
@@ -100,7 +101,8 @@ class MapLearner(ComponentReadings, MapEstimator):
     @property
     def descriptor_columns_(self) -> dict[str, list[int]]:
         """Columns of X that each descriptor reads."""
-        columns = self._fitted_stream().spec.descriptors
+        spec: Any = self._fitted_stream().spec
+        columns = spec.descriptors
         if columns is None:
             raise AttributeError("descriptor_columns_ needs descriptors, got None")
         return {name: list(own) for name, own in columns.items()}

@@ -179,7 +179,7 @@ class StreamClassifier(ClassifierMixin, StreamPredictor):
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels seen or announced, sorted; numbers of columns where y is an indicator matrix."""
-        targets = self._fitted_stream().targets
+        targets: Any = self._fitted_stream().targets
         if not targets.n_columns:
             raise NotFittedError("No row has had a label yet: call partial_fit")
         classes: NDArray[Any] = targets.classes_sorted[0].copy()
@@ -223,9 +223,12 @@ class StreamClassifier(ClassifierMixin, StreamPredictor):
                 factors[targets.index[label]] = factor
         own = factors[batch]
         # A class without weight teaches the map alone: its rows count, and its label is unknown.
-        weights = weights * np.where(own > 0.0, own, 1.0)
-        weights = as_weights(weights, weights.size, name="sample_weight times class_weight")
-        return np.where(own > 0.0, batch, -1), weights
+        products: Any = as_weights(
+            weights * np.where(own > 0.0, own, 1.0),
+            weights.size,
+            name="sample_weight times class_weight",
+        )
+        return np.where(own > 0.0, batch, -1), products
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -109,7 +109,7 @@ class ExpChi2Sampler(StreamTransformer, MapEstimator):
 
     @property
     def _n_features_out(self) -> int:
-        return self._tracker().feature_map.n_components
+        return int(self._tracker().feature_map.n_components)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -58,9 +58,7 @@ def test_the_answer_is_that_of_ridge_classifier(labels, weights, n_rows):
 @pytest.mark.parametrize("n_components", [32, 512])  # moments, and rows that are kept
 @pytest.mark.parametrize("class_weight", WEIGHTED, ids=str)
 def test_on_the_features_of_a_map_too(n_components, class_weight):
-    model = ExpChi2Classifier(
-        n_components, alpha=0.1, class_weight=class_weight, random_state=0
-    )
+    model = ExpChi2Classifier(n_components, alpha=0.1, class_weight=class_weight, random_state=0)
     model = streamed(model)
     features = model._model().feature_map.transform(ROWS)
     peer = RidgeClassifier(0.1, class_weight=class_weight, tol=1e-12).fit(features, LABELS)

@@ -169,7 +169,9 @@ def test_quantile_calibration_gives_rare_classes_their_due():
     train, test = slice(0, 2000), slice(2000, None)
     found = {}
     for class_shift in (None, "quantile"):
-        model = ExpChi2Classifier(128, class_shift=class_shift, **STILL).fit(rows[train], labels[train])
+        model = ExpChi2Classifier(128, class_shift=class_shift, **STILL).fit(
+            rows[train], labels[train]
+        )
         found[class_shift] = balanced_accuracy_score(labels[test], model.predict(rows[test]))
     # One standard error of a mean of 24 recalls is about .02.
     assert found["quantile"] > found[None] + 0.04
