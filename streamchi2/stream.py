@@ -248,7 +248,7 @@ class Stream:
         n_missing, room = most - self.pending.n_rows, most_labelled - self.pending.n_labelled
         if room < min(n_missing, arrived.n_rows):
             reached = np.flatnonzero(np.cumsum(arrived.labelled()) >= room)
-            n_missing = min(n_missing, *(reached[:1] + 1))
+            n_missing = min([n_missing, *(reached[:1] + 1)])
         return int(n_missing) if n_missing <= arrived.n_rows else None
 
     def _block_lengths(self) -> tuple[float, float]:

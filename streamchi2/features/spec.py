@@ -252,6 +252,11 @@ class MapSpec(Value):
         return self.blocks[0].half_life
 
     @property
+    def norm(self) -> str | None:
+        """One for all: what rows are divided by."""
+        return self.blocks[0].norm
+
+    @property
     def seed(self) -> int:
         """The one that all others follow from."""
         return self.blocks[0].seed
