@@ -226,10 +226,9 @@ def documented(extra: str = "") -> Callable[[_Class], _Class]:
             group = expert if name in _EXPERT else user
             group.append(_with_default(entry, parameter.default))
         sections = [_section("Parameters", user), _section("Other Parameters", expert)]
-        cls.__doc__ = inspect.cleandoc(cls.__doc__) % {
-            "parameters": "\n\n".join(filter(None, sections)),
-            "attributes": _section("Attributes", _attributes(cls)),
-        }
+        text = inspect.cleandoc(cls.__doc__)
+        text = text.replace("%(parameters)s", "\n\n".join(filter(None, sections)))
+        cls.__doc__ = text.replace("%(attributes)s", _section("Attributes", _attributes(cls)))
         return cls
 
     return fill

@@ -129,11 +129,9 @@ class MapReadings(StreamReadings):
             "features": lambda part: f"{part.block.n_components:,}",
             "beta": lambda part: f"{part.block.basis.beta:.4g}",
             "terms": lambda part: str(part.block.series.n_terms),
-            "k estimated again": lambda part: f"{len(part.transports)} times",
         }
-        tracker = self._tracker()
         for name, look in read.items():
-            values = tracker.each(look)
+            values = self._tracker().each(look)
             if isinstance(values, dict):
                 values = ", ".join(f"{descriptor} {value}" for descriptor, value in values.items())
             facts[name] = values
