@@ -77,8 +77,8 @@ class Calibration(Value):
         shifts = np.zeros(shares.size)
         if class_shift is not None:
             shifts = quantile_shifts(scores, weights, shares)
-        softmax_params = fitted_softmax((scores - shifts)[:, seen], targets[:, seen], weights)
-        return cls(shifts, *(np.array([param]) for param in softmax_params), of_labels=False)
+        b, share = fitted_softmax((scores - shifts)[:, seen], targets[:, seen], weights)
+        return cls(shifts, np.array([b]), np.array([share]), of_labels=False)
 
     @classmethod
     def of_indicators(
