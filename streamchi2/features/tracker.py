@@ -423,6 +423,6 @@ def _what_differs(mine: MapBlock, theirs: MapBlock) -> str:
         for name in (each.name for each in fields(sides[0]) if each.name not in _OF_OTHERS):
             left, right = (getattr(side, name) for side in sides)
             if not same(left, right):
-                plain = isinstance(left, float | int | str)
+                plain = left is None or isinstance(left, float | int | str)
                 return f"{name} {left!r} and {right!r}" if plain else f"different {name}"
     return "different maps"

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from maps import spec_of, tracker_of
 from scipy import sparse
+from strategies import histogram_rows
 
-from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, river
 from streamchi2.errors import BasisHint, PrecisionWarning
+from streamchi2.features import Tracker, plan
 from streamchi2.features.planning import usual_beta
-from streamchi2.files import dumped, loaded
 from streamchi2.kernels import chi2_distance
-from streamchi2.testing import realistic_rows
 
 BASES = ["orthogonal", "subspace", "landmarks"]
 
 
-@given(realistic_rows(min_rows=2, max_rows=40))
+@given(histogram_rows(max_rows=40))
 def test_beta_of_ordinary_rows_is_one_over_the_mean_distance(rows):
     filled = rows[rows.any(axis=1)]
     distances = chi2_distance(filled if len(np.unique(filled, axis=0)) > 1 else rows)
@@ -43,16 +43,6 @@ def test_weights_are_repeated_rows():
     assert usual_beta(rows, weights.astype(float)) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("basis", BASES)
-def test_a_wild_row_among_the_first_costs_little(digits, basis):
-    rows, labels = digits
-    wild = rows.copy()
-    wild[10] *= 1e6
-    model = ExpChi2Classifier(256, basis=basis, random_state=0).fit(wild[:1200], labels[:1200])
-    # It was .089 with landmarks and .363 in the subspace; without the row all have .95 to .96.
-    assert model.score(rows[1200:], labels[1200:]) > 0.92
-
-
 def test_empty_rows_do_not_set_the_scale():
     rows = np.random.default_rng(0).dirichlet(np.ones(8), size=64)
     expected = usual_beta(rows[:4])
@@ -64,75 +54,43 @@ def test_empty_rows_do_not_set_the_scale():
     assert usual_beta(rows) == pytest.approx(2.0 * 64**2 / (2 * 63))
 
 
+def warned(spec, rows, block=64):
+    """Return all that the tracker of a stream has said, and its tracker."""
+    tracker = Tracker.planned(spec, rows[: spec.first_rows])
+    said = list(tracker.warnings)
+    for start in range(spec.first_rows, rows.shape[0], block):
+        part = rows[start : start + block]
+        tracker = tracker.absorbed(part, np.ones(part.shape[0]), start + part.shape[0])
+        said += tracker.warnings
+    return said, tracker
+
+
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("scale", [1e6, 1e-6])
 def test_first_rows_of_another_scale_than_the_rest_are_told(digits, basis, scale):
-    """Such features are useless (.10 of digits right), and nothing said so."""
-    rows = digits[0].copy()
-    sampler = ExpChi2Sampler(64, basis=basis, random_state=0)
-    rows[: sampler.fit(rows[:1])._stream.feature_map.schedule.first_rows] *= scale
-    with pytest.warns(PrecisionWarning, match="beta is .* set by the first .* rows"):
-        sampler.fit(rows[:1100])
+    rows, spec = digits[0].copy(), spec_of(64, n_components=64, basis=basis, n_terms="auto")
+    rows[: spec.first_rows] *= scale
+    (warning,), _ = warned(spec, rows[:1100])
+    assert isinstance(warning, PrecisionWarning)
+    assert f"set by the first {spec.first_rows} rows" in str(warning)
 
 
 def test_first_rows_of_one_class_are_not_of_another_scale(digits):
     rows, labels = digits
-    ExpChi2Sampler(64, random_state=0).fit(rows[np.argsort(labels, kind="stable")])
+    said, _ = warned(spec_of(64, n_components=64), rows[np.argsort(labels, kind="stable")])
+    assert said == []
 
 
 def test_a_beta_that_was_given_is_not_judged(digits):
-    ExpChi2Sampler(64, beta=1e-9, random_state=0).fit(digits[0][:300])
-
-
-def test_a_river_learner_tells_of_first_rows_of_another_scale(digits):
-    rows, labels = digits
-    learner = river.ExpChi2Classifier(32, basis="orthogonal", seed=0)
-    scales = np.where(np.arange(256) < 64, 1e6, 1.0)
-    stream = zip((scales[:, None] * rows[:256]).tolist(), labels[:256].tolist(), strict=True)
-    *others, last = ((dict(enumerate(row)), label) for row, label in stream)
-    for row, label in others:
-        learner.learn_one(row, label)
-    with pytest.warns(PrecisionWarning, match="beta is"):
-        learner.learn_one(*last)
-    assert learner.n_samples_seen_ == 256
-
-
-@pytest.mark.parametrize("basis", BASES)
-def test_a_stream_that_begins_with_empty_rows_waits_for_others(digits, basis):
-    rows, labels = digits
-    empty = np.vstack([np.zeros((100, 64)), rows])
-    targets = np.concatenate([labels[:100], labels])
-    model = ExpChi2Classifier(256, basis=basis, random_state=0).fit(empty[:1300], targets[:1300])
-    assert model.score(rows[1200:], labels[1200:]) > 0.92
-
-
-def test_waiting_for_rows_that_differ_keeps_the_cut_law_and_can_be_saved(digits):
-    rows, labels = digits
-    rows = np.vstack([np.repeat(rows[:1], 130, axis=0), rows])[:400]
-    labels = np.concatenate([labels[:130], labels])[:400]
-    whole = ExpChi2Classifier(48, random_state=0).fit(rows, labels)
-    cut = ExpChi2Classifier(48, random_state=0)
-    for start in range(0, 400, 7):
-        cut.partial_fit(rows[start : start + 7], labels[start : start + 7])
-        cut = loaded(dumped(cut))
-    assert dumped(cut) == dumped(whole)
-
-
-def test_rows_that_never_differ_are_learnt_in_the_end():
-    sampler = ExpChi2Sampler(8, random_state=0).fit(np.ones((1100, 3)))
-    assert sampler._stream.is_planned
-    assert sampler.transform(np.ones((1, 3))).shape == (1, 8)
+    assert warned(spec_of(64, beta=1e-9), digits[0][:300])[0] == []
 
 
 @pytest.mark.parametrize("offset", [0.1, 1e-3, 1e-5])
 def test_rows_that_differ_within_a_bin_get_terms_and_digits_enough(digits, offset):
-    rows, labels = digits
-    close = 1.0 + offset * rows
-    model = ExpChi2Classifier(256, basis="orthogonal", random_state=0)
-    model.fit(close[:1200], labels[:1200])
-    # One term and float32 had an error of .23 here, and .25 less accuracy.
-    assert model.kernel_error().rms < 0.05
-    assert model.score(close[1200:], labels[1200:]) > 0.92
+    close = 1.0 + offset * digits[0]
+    tracker = tracker_of(spec_of(64, n_terms="auto"), close)
+    # One term and float32 had an error of .23 here.
+    assert tracker.parts[0].kernel_error().rms < 0.05
 
 
 def sparse_counts(n_columns):
@@ -143,20 +101,24 @@ def sparse_counts(n_columns):
 
 
 def test_wide_and_sparse_rows_bring_a_hint_once():
-    rows, labels = sparse_counts(600), np.arange(300) % 2
-    model = ExpChi2Classifier(128, random_state=0)
-    with pytest.warns(BasisHint, match="basis='additive' with n_components=4096"):
-        model.partial_fit(rows[:200], labels[:200])
-    model.partial_fit(rows[200:], labels[200:])  # warnings are errors here
+    rows, spec = sparse_counts(600), spec_of(600, n_components=128, basis="subspace")
+    (hint,), _ = warned(spec, rows)
+    assert isinstance(hint, BasisHint)
+    assert "basis='additive' with n_components=4096" in str(hint)
+    assert Tracker.planned(spec, rows[:64], final=False).warnings == ()
 
 
-@pytest.mark.parametrize("basis", ["additive", "orthogonal"])
-def test_those_who_name_another_basis_are_not_told(basis):
-    rows, labels = sparse_counts(600), np.arange(300) % 2
-    ExpChi2Classifier(128, basis=basis, random_state=0).fit(rows, labels)
+def test_others_bring_no_hint():
+    rows = sparse_counts(600)
+    for basis in ("additive", "orthogonal"):
+        assert warned(spec_of(600, n_components=128, basis=basis), rows)[0] == []
+    for each in (sparse_counts(100), rows.toarray()):
+        spec = spec_of(each.shape[1], n_components=128, basis="subspace")
+        assert warned(spec, each)[0] == []
 
 
-def test_narrow_or_dense_rows_bring_no_hint():
-    labels = np.arange(300) % 2
-    ExpChi2Classifier(128, random_state=0).fit(sparse_counts(100), labels)
-    ExpChi2Classifier(64, random_state=0).fit(sparse_counts(600).toarray(), labels)
+def test_a_wild_row_among_the_first_leaves_the_kernel_as_it_is(digits):
+    wild = digits[0][:64].copy()
+    wild[10] *= 1e6
+    betas = [plan(spec_of(64), rows).blocks[0].basis.beta for rows in (wild, digits[0][:64])]
+    assert betas[0] == pytest.approx(betas[1], rel=0.1)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from maps import spec_of, tracker_of
 from numpy.testing import assert_allclose
 from scipy import sparse
 from strategies import histogram_rows
 
-from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor, ExpChi2Sampler, river
+from streamchi2.features import plan
 from streamchi2.features.normalization import l1_normalized
-from streamchi2.files import dumped, loaded
 
 EPS = np.finfo(np.float64).eps
 
@@ -44,61 +44,30 @@ def test_sums_beyond_the_range_of_floats_are_taken():
 
 
 @pytest.mark.parametrize("basis", ["orthogonal", "subspace", "landmarks", "additive"])
-def test_the_model_is_that_of_rows_divided_before(digits, basis):
-    rows, labels = digits
+def test_the_map_is_that_of_rows_divided_before(digits, basis):
+    rows = digits[0][:300]
     scaled = rows * np.random.default_rng(0).uniform(1.0, 50.0, (len(rows), 1))
-    inside = ExpChi2Classifier(96, basis=basis, norm="l1", random_state=0)
-    outside = ExpChi2Classifier(96, basis=basis, random_state=0)
-    inside.fit(scaled[:500], labels[:500])
-    outside.fit(rows[:500], labels[:500])
-    # Rows differ by rounding of float64; features are float32, and so are the differences.
-    differences = inside.decision_function(scaled[500:]) - outside.decision_function(rows[500:])
-    assert np.abs(differences).max() < 1e-4
-    assert_allclose(inside.kernel_error(), outside.kernel_error(), atol=1e-5)
+    params = {"basis": basis, "n_components": 96}
+    inside = tracker_of(spec_of(64, norm="l1", **params), scaled)
+    outside = tracker_of(spec_of(64, **params), rows)
+    # Rows differ by rounding of float64; features are float32.
+    features = inside.feature_map.transform(scaled), outside.feature_map.transform(rows)
+    products = [each @ each.T for each in features]
+    assert np.abs(products[0] - products[1]).max() < 1e-4
+    assert_allclose(inside.parts[0].kernel_error(), outside.parts[0].kernel_error(), atol=1e-2)
 
 
 def test_given_landmarks_are_divided_too(digits):
-    rows, labels = digits
-    params = {"basis": "landmarks", "norm": "l1", "random_state": 0}
-    one = ExpChi2Classifier(40, landmarks=rows[:50], **params).fit(rows[:300], labels[:300])
-    other = ExpChi2Classifier(40, landmarks=16.0 * rows[:50], **params)
-    other.fit(rows[:300], labels[:300])
-    # Sixteen is a power of two: the same bits.
-    assert np.array_equal(one.predict_proba(rows), other.predict_proba(rows))
-
-
-@pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2PCA])
-def test_each_descriptor_or_row_has_its_own_sum(digits, kind):
-    rows, _ = digits
-    model = kind(16, norm="l1", random_state=0).fit(rows[:100])
-    found = model.transform(rows[100:120])
-    assert np.array_equal(found, model.transform(4.0 * rows[100:120]))
-    assert np.array_equal(found, loaded(dumped(model)).transform(rows[100:120]))
+    rows = digits[0]
+    params = {"n_components": 40, "basis": "landmarks", "norm": "l1"}
+    one, other = (spec_of(64, landmarks=factor * rows[:50], **params) for factor in (1.0, 16.0))
+    assert one == other  # sixteen is a power of two: the same bits
 
 
 def test_descriptors_are_divided_by_their_own_sums(digits):
-    rows, labels = digits
-    views = {"top": slice(0, 32), "bottom": slice(32, 64)}
-    model = ExpChi2Classifier(40, descriptors=views, norm="l1", random_state=0)
-    model.fit(rows[:300], labels[:300])
+    rows = digits[0]
+    feature_map = plan(
+        spec_of(64, norm="l1", columns={"top": range(32), "bottom": range(32, 64)}), rows[:64]
+    )
     scaled = rows * np.repeat([2.0, 8.0], 32)
-    assert np.array_equal(model.predict_proba(scaled), model.predict_proba(rows))
-
-
-def test_in_river_the_scale_of_a_row_does_not_matter(digits):
-    rows, labels = digits
-    model = river.ExpChi2Classifier(64, norm="l1", seed=0)
-    for row, label in zip(rows[:200].tolist(), labels[:200].tolist(), strict=True):
-        model.learn_one(dict(enumerate(row)), label)
-    row = dict(enumerate(rows[300].tolist()))
-    expected = model.predict_proba_one(row)
-    assert model.predict_proba_one({key: 2.0 * value for key, value in row.items()}) == expected
-    assert model.predict_proba_one({key: value for key, value in row.items() if value}) == expected
-    assert loaded(dumped(model)).predict_proba_one(row) == expected
-
-
-@pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2Regressor])
-def test_another_normalization_is_refused(kind):
-    arguments = ([[1.0, 2.0]],) if kind is ExpChi2Sampler else ([[1.0, 2.0]], [1.0])
-    with pytest.raises(ValueError, match="norm must be None or 'l1', got 'l2'"):
-        kind(8, norm="l2").fit(*arguments)
+    assert np.array_equal(feature_map.transform(scaled), feature_map.transform(rows))

@@ -1,22 +1,18 @@
 """Streams whose scale drifts over decades: the kernel stays right, or a warning says otherwise."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from maps import spec_of
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from streamchi2.features.sampled_error import MOST_ROWS, SampledError
 
-from streamchi2 import (
-    DirectSeries,
-    ExpChi2Sampler,
-    LogHistogram,
-    chi2_distance,
-    exp_chi2_kernel,
-)
-from streamchi2.errors import PrecisionWarning
-from streamchi2.files import dumped, loaded
+from streamchi2 import DirectSeries, LogHistogram, chi2_distance, exp_chi2_kernel
+from streamchi2.features import Tracker
+from streamchi2.features.kernel_error import MOST_ROWS, SampledError
 from streamchi2.series.relevance import relevant
 from streamchi2.series.transport import RotatedSeries
 
@@ -26,44 +22,36 @@ ALLOWED = (1 + 1 / 3) / np.sqrt(N_FEATURES)
 PLAIN = np.random.default_rng(0).dirichlet(np.ones(WIDTH), 16_384)
 
 
-def sampler(**params):
-    return ExpChi2Sampler(N_FEATURES, random_state=0, **params)
-
-
-def errors(model, rows, step=1024):
-    """Yield the measured error on the way."""
-    for start in range(0, rows.shape[0], step):
-        model.partial_fit(rows[start : start + step])
-        yield model.kernel_error().rms
+def steps(rows, block=64, **params):
+    """Yield the tracker of a stream after each of its blocks."""
+    spec = spec_of(WIDTH, **{"n_components": N_FEATURES, "n_terms": "auto", **params})
+    tracker = Tracker.planned(spec, rows[:64])
+    for start in range(64, rows.shape[0], block):
+        part = rows[start : start + block]
+        tracker = tracker.absorbed(part, np.ones(len(part)), start + len(part))
+        yield tracker
 
 
 def test_the_kernel_stays_right_while_the_scale_drifts_over_six_decades():
     phase = np.arange(PLAIN.shape[0]) / 16_384
     rows = PLAIN * 10.0 ** (3 * np.sin(2 * np.pi * phase))[:, None]
-    model = sampler()
-    assert max(errors(model, rows)) < ALLOWED
-    assert model.transports_  # it did follow
-    assert model.transport_residual_ < 0.5
+    *_, last = (
+        tracker
+        for number, tracker in enumerate(steps(rows))
+        if number % 16 or tracker.parts[0].kernel_error().rms < ALLOWED
+    )
+    assert last.n_rows == 16_384
+    (part,) = last.parts
+    assert part.transports  # it did follow
+    assert part.moved < 0.5
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e-3, 1e3, 1e6])
-@pytest.mark.filterwarnings("ignore::streamchi2.errors.PrecisionWarning")
 def test_the_kernel_is_right_again_after_a_jump_of_scale(factor):
     rows = PLAIN[:3000].copy()
     rows[1000:] *= factor
-    *_, last = errors(sampler(half_life=400), rows)
-    assert last < ALLOWED
-
-
-def warned_at_of(model):
-    (part,) = model._stream.feature_map.parts
-    return part.warned_at
-
-
-def jumping(**params):
-    rows = PLAIN[:1100].copy()
-    rows[600:] *= 1e5
-    return sampler(n_terms=2, **params), rows
+    *_, last = steps(rows, half_life=400)
+    assert last.parts[0].kernel_error().rms < ALLOWED
 
 
 # Which of the two faults is named, and that the remedy is; which row, depends on the schedule.
@@ -74,39 +62,19 @@ MOVED = (
 
 
 def test_one_warning_in_the_life_of_a_stream_names_the_remedy():
-    model, rows = jumping(half_life=100)
-    with pytest.warns(PrecisionWarning, match=MOVED):
-        model.partial_fit(rows)
-    warned_at = warned_at_of(model)
-    twin, shard = loaded(dumped(model)), model.new_shard()
-    shard.merge(model)
-    for side in (model, twin, shard):
-        assert warned_at_of(side) == warned_at
-        side.partial_fit(rows)  # silent, since warnings are errors here
-
-
-def test_a_warning_that_is_made_an_error_finds_a_state_that_is_whole():
-    silent, rows = jumping(half_life=100)
-    with pytest.warns(PrecisionWarning):
-        silent.partial_fit(rows)
-    last = warned_at_of(silent) - 1
-    model, _ = jumping(half_life=100)
-    expected, _ = jumping(half_life=100)
-    model.partial_fit(rows[:last])
-    with pytest.warns(PrecisionWarning):
-        expected.partial_fit(rows[: last + 1])
-    with pytest.raises(PrecisionWarning):
-        model.partial_fit(rows[last : last + 1])
-    assert dumped(model) == dumped(expected)
-    model.partial_fit(rows[:1])  # it does not stick
+    rows = PLAIN[:1100].copy()
+    rows[600:] *= 1e5
+    said = [text for tracker in steps(rows, half_life=100, n_terms=2) for text in tracker.warnings]
+    assert len(said) == 1
+    assert re.match(MOVED, str(said[0]))
 
 
 def test_a_series_of_automatic_length_that_does_not_suffice_is_reported():
-    decades = 10.0 ** np.linspace(-12, 12, 300)
-    with pytest.warns(PrecisionWarning, match="more terms than n_terms"):
-        sampler().partial_fit(PLAIN[:300] * decades[:, None])
+    rows = PLAIN[:300] * 10.0 ** np.linspace(-12, 12, 300)[:, None]
+    (warning,) = (text for tracker in steps(rows) for text in tracker.warnings)
+    assert "more terms than n_terms" in str(warning)
     # Both were chosen (beta as the first rows have it), so there is no news.
-    sampler(n_terms=3, beta=3.6e8).partial_fit(PLAIN[:300] * decades[:, None])
+    assert not any(tracker.warnings for tracker in steps(rows, n_terms=3, beta=3.6e8))
 
 
 HISTOGRAMS = st.lists(
