@@ -11,15 +11,22 @@ the scatter. On these scikit-learn's coordinate descent solves it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, solve, solve_triangular
+from scipy.linalg import solve, solve_triangular
 from sklearn.linear_model import enet_path
 
-from streamchi2.solvers.left_out import TIE, SampledRows, constant_targets, squared_lengths
+from streamchi2.solvers.left_out import (
+    TIE,
+    SampledRows,
+    constant_targets,
+    definite,
+    squared_lengths,
+)
 from streamchi2.solvers.linear_model import LinearModel, linear_model
 from streamchi2.solvers.ridge import ridge
 from streamchi2.statistics.moments import RegressionMoments
@@ -79,26 +86,16 @@ class ElasticNetPath:
     l1_ratio: float
     root: NDArray[np.float64]  # (d, d), R; the diagonal itself where the scatter is one
     targets: NDArray[np.float64]  # (d, t), y
-    gram: NDArray[np.float64]  # (d, d), R'R
 
     @classmethod
     def of(cls, moments: RegressionMoments, l1_ratio: float) -> ElasticNetPath:
-        """Take the square root: a Cholesky factor, or eigenvectors where there is none."""
+        """Take the square root: a Cholesky factor of a scatter that is made definite."""
         moments = _without_rounding(moments)
-        scatter, cross = moments.scatter, moments.cross
-        if scatter.ndim == 1:
-            return cls(moments, l1_ratio, scatter, cross, scatter)
-        try:
-            root = cholesky(scatter, check_finite=False)
-            targets = solve_triangular(root, cross, trans="T", check_finite=False)
-        except LinAlgError:
-            values, vectors = eigh(scatter, check_finite=False)
-            roots = np.sqrt(np.maximum(values, 0.0))[:, None]
-            root = roots * vectors.T
-            # Along directions that never varied there is nothing to fit.
-            targets = vectors.T @ cross / np.where(roots > 0.0, roots, np.inf)
-        root = np.asfortranarray(root)
-        return cls(moments, l1_ratio, root, targets, root.T @ root)
+        if moments.scatter.ndim == 1:
+            return cls(moments, l1_ratio, moments.scatter, moments.cross)
+        scatter, lower = definite(moments.scatter)
+        targets = solve_triangular(lower, moments.cross, lower=True, check_finite=False)
+        return cls(replace(moments, scatter=scatter), l1_ratio, np.asfortranarray(lower.T), targets)
 
     def chosen(self, sample: SampledRows) -> float:
         r"""Return the penalty of least error on sampled rows that are left out.
@@ -151,11 +148,16 @@ class ElasticNetPath:
         self, alpha: float, coef: NDArray[np.float64], sample: SampledRows
     ) -> NDArray[np.float64]:
         """Return residuals of sampled rows that are left out, shape (m, t)."""
-        return sample.left_out(sample.features @ coef, self._leverages(alpha, coef, sample))
+        shares = np.zeros(sample.targets.shape)
+        for output, active, inside in self._active(alpha, coef):
+            shares[:, output] = squared_lengths(inside, sample.features[:, active])
+        return sample.left_out(sample.features @ coef, shares)
 
     def solution(self, alpha: float) -> NDArray[np.float64]:
         """Return the coefficients for a penalty, shape (d, t), to full precision."""
         coef = np.zeros_like(self.moments.cross)
+        if self.moments.scatter.ndim == 1:
+            return self.descended(alpha, coef, 0.0)
         for gap in _GAPS:
             coef = self.descended(alpha, coef, gap)
             # The last digits would take as many sweeps again; with the signs they are a solve.
@@ -173,19 +175,18 @@ class ElasticNetPath:
             shrunk = moments.cross - np.clip(moments.cross, -absolutes, absolutes)
             curvature = moments.scatter + squares
             return shrunk / np.where(curvature > 0.0, curvature, np.inf)[:, None]
-        cross = self.root.T @ self.targets
         paths = [
             enet_path(
                 self.root,
                 targets,
                 l1_ratio=self.l1_ratio,
                 alphas=[alpha * moments.weight / self.root.shape[0]],  # it sees d rows
-                precompute=self.gram,
-                Xy=np.ascontiguousarray(cross[:, output]),
+                precompute=moments.scatter,
+                Xy=np.ascontiguousarray(moments.cross[:, output]),
                 coef_init=start[:, output].copy(),
                 check_input=False,
                 tol=gap,
-                max_iter=10_000 + 10_000_000 // len(cross),  # sweeps over few features are cheap
+                max_iter=10_000 + 10_000_000 // len(start),  # sweeps over few features are cheap
             )[1]
             for output, targets in enumerate(np.ascontiguousarray(self.targets.T))
         ]
@@ -196,15 +197,10 @@ class ElasticNetPath:
         scatter, cross = self.moments.scatter, self.moments.cross
         absolutes, squares = self._weights(alpha)
         coef = np.zeros_like(cross)
-        if scatter.ndim == 1:
-            return self.descended(alpha, coef, 0.0)
-        for output in np.flatnonzero(signs.any(axis=0)):
-            active = np.flatnonzero(signs[:, output])
-            raised = scatter[np.ix_(active, active)]
-            raised.flat[:: active.size + 1] += squares
+        for output, active, inside in self._active(alpha, signs):
             slope = cross[active, output] - absolutes * signs[active, output]
             try:
-                coef[active, output] = solve(raised, slope, assume_a="pos", check_finite=False)
+                coef[active, output] = solve(inside, slope, assume_a="pos", check_finite=False)
             except LinAlgError:
                 return None
         beyond = np.abs(cross - scatter @ coef - squares * coef) - absolutes
@@ -216,22 +212,17 @@ class ElasticNetPath:
         weight = self.moments.weight * alpha
         return weight * self.l1_ratio, weight * (1.0 - self.l1_ratio)
 
-    def _leverages(
-        self, alpha: float, coef: NDArray[np.float64], sample: SampledRows
-    ) -> NDArray[np.float64]:
-        """Return z_A' (H_AA + lambda_2)^-1 z_A of sampled rows for each output, shape (m, t)."""
-        scatter, features = self.moments.scatter, sample.features
-        _, squares = self._weights(alpha)
-        if scatter.ndim == 1:
-            each = features**2 / np.where(scatter > 0.0, scatter + squares, np.inf)
-            return np.asarray(each @ (coef != 0.0))
-        shares = np.zeros((features.shape[0], coef.shape[1]))
+    def _active(
+        self, alpha: float, coef: NDArray[np.float64]
+    ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.float64]]]:
+        """Yield outputs with their non-zero coefficients A, and H_AA + lambda_2 I."""
+        scatter, squares = self.moments.scatter, self._weights(alpha)[1]
         for output in np.flatnonzero(coef.any(axis=0)):
             active = np.flatnonzero(coef[:, output])
-            raised = scatter[np.ix_(active, active)]
-            raised.flat[:: active.size + 1] += squares
-            shares[:, output] = squared_lengths(raised, features[:, active])
-        return shares
+            flat = scatter.ndim == 1
+            inside = np.diag(scatter[active]) if flat else scatter[np.ix_(active, active)]
+            inside.flat[:: active.size + 1] += squares
+            yield int(output), active, inside
 
 
 def _without_rounding(moments: RegressionMoments) -> RegressionMoments:

@@ -73,8 +73,8 @@ def test_more_features_than_rows_are_no_obstacle(l1_ratio, dtype):
     moments = moments_of(rows, targets)
     strongest = np.abs(moments.cross).max() / moments.weight
     coef = elastic_net(moments, 0.01 * strongest, l1_ratio).coef
-    # Products in float32 leave eigenvalues of -1e-8 of the largest, which are set to zero.
-    rounding = 1e-6 if dtype == np.float32 else 1e-9
+    # Products in float32 leave eigenvalues of -1e-8 of the trace: the diagonal is raised by that.
+    rounding = 1e-5 if dtype == np.float32 else 1e-9
     assert missed(moments, coef, 0.01 * strongest, l1_ratio) <= rounding
     assert (np.count_nonzero(coef, axis=0) <= 300).all() or l1_ratio < 1.0
 
