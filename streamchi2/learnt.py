@@ -164,7 +164,7 @@ class Learnt:
         cap = 0
         if target_origin is not None:
             cap = schedule.kept_rows(origin.size, settings.first_rows)
-        return FeatureStatistics.empty(
+        return FeatureStatistics(
             sizes,
             origin,
             target_origin,

@@ -41,7 +41,7 @@ def learnt_of(rows, y, weights=None, *, cap=0, sizes=None, half_life=None, by_cl
     learnt = SimpleNamespace(feature_map=None, targets=targets)
     weights = np.ones(len(rows)) if weights is None else weights
     origin, keys, has = rows.mean(axis=0), keys_of(rows, 0), has_target(codes)
-    learnt.statistics = FeatureStatistics.empty(
+    learnt.statistics = FeatureStatistics(
         sizes or (rows.shape[1],),
         origin,
         np.zeros(targets.n_columns) if codes.ndim == 1 else codes.mean(axis=0),

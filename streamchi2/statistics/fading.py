@@ -55,13 +55,12 @@ def flushed(counts: Numbers) -> NDArray[np.float64]:
     return np.where(counts < np.finfo(np.float64).tiny, 0.0, counts)
 
 
-def faded_to_end(n_rows: int, half_life: float | None) -> NDArray[np.float64]:
-    """Return what each of some rows counts at the last one's end: row i of n 2^(-(n-1-i)/h).
+def faded_to_end(n_rows: int, half_life: float | None) -> tuple[NDArray[np.float64], float]:
+    """Return what each of some rows counts when the last has come, and what all before do.
 
     >>> faded_to_end(3, 1.0)
-    array([0.25, 0.5 , 1.  ])
+    (array([0.25, 0.5 , 1.  ]), 0.125)
     """
     if half_life is None:
-        return np.ones(n_rows)
-    shares: NDArray[np.float64] = np.exp2(-np.arange(n_rows)[::-1] / half_life)
-    return shares
+        return np.ones(n_rows), 1.0
+    return np.exp2(-np.arange(n_rows)[::-1] / half_life), float(np.exp2(-n_rows / half_life))

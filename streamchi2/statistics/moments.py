@@ -201,8 +201,10 @@ class Moments:
         weights : ndarray, shape (n,)
             Not negative.
         fading : float, default=1.0
-            As in :meth:`fade`, but where there are no rows to add nothing fades.
+            As in :meth:`fade`, at less cost.
         """
+        if not weights.size:
+            self.fade(fading)
         for start in range(0, weights.size, _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
             block = None if targets is None else targets[part]
@@ -253,8 +255,9 @@ class Moments:
 
     def fade(self, factor: float) -> None:
         """Let everything so far count ``factor`` times as much."""
-        self.upper *= factor
-        self._fade_vectors(factor)
+        if factor != 1.0:
+            self.upper *= factor
+            self._fade_vectors(factor)
 
     def _fade_vectors(self, factor: float) -> None:
         if factor != 1.0:
@@ -406,7 +409,7 @@ def _centred_float32(
     if rows.dtype != np.float32 or rows.shape[0] <= _FEW_ROWS:
         return None
     low, high = _FLOAT32_WEIGHTS
-    if not low < float(weights.max()) < high or _largest(rows) >= _FLOAT32_VALUES:
+    if not low < float(weights.max()) < high or largest_of(rows) >= _FLOAT32_VALUES:
         return None
     # First the rounded mean, which costs the rows no digit that they have, then what rounding took.
     centre = mean.astype(np.float32)
@@ -415,10 +418,11 @@ def _centred_float32(
     if not (weights == 1.0).all():
         centred *= np.sqrt(weights)[:, None].astype(np.float32)
     low, high = _FLOAT32_DEVIATIONS
-    return centred if low < _largest(centred) < high else None
+    return centred if low < largest_of(centred) < high else None
 
 
-def _largest(values: Floats) -> float:
+def largest_of(values: Floats) -> float:
+    """Return the largest absolute value; 0 where there are none."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 

@@ -1,247 +1,239 @@
-"""Statistics of features against the features themselves, and the laws of merging and fading."""
+"""What learners remember: kept rows or moments, two kinds of rows, classes by themselves."""
 
 from __future__ import annotations
 
-import copy
+import itertools
 import pickle
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.files import dumped, loaded
 from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.targets import with_labels, without_labels
+from streamchi2.statistics.moments import Moments, RegressionMoments
+from streamchi2.statistics.sample import Sample
+from streamchi2.statistics.targets import matrix
 
-D = 6
-EPS = np.finfo(np.float64).eps
+N_FEATURES, N_TARGETS = 4, 3
+ORIGIN = np.full(N_FEATURES, 0.5)
 
 
-def statistics_of(n_targets=0, *, sizes=(D,), seed=7, **params):
-    """Return empty statistics of labels by default, with a sample as classifiers have."""
+@st.composite
+def streams(draw, max_rows=30):
+    """Features, codes of labels, some absent, weights, and where blocks end."""
+    n_rows = draw(st.integers(1, max_rows))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    codes = rng.integers(-1, N_TARGETS, n_rows)
+    inner = draw(st.sets(st.integers(1, max_rows), max_size=4))
+    cuts = [0, *sorted(cut for cut in inner if cut < n_rows), n_rows]
+    return rng.normal(size=(n_rows, N_FEATURES)).astype(dtype), codes, rng.random(n_rows), cuts
+
+
+def empty(cap=0, half_life=None, by_class=False, target_origin=None):
+    target_origin = np.zeros(N_TARGETS) if target_origin is None else target_origin
     return FeatureStatistics(
-        sizes, n_targets, sample_seed=seed if n_targets == 0 else None, **params
+        (1, 3), ORIGIN, target_origin, cap=cap, half_life=half_life, by_class=by_class
     )
 
 
-def drawn(n_rows=80, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.gamma(0.5, size=(n_rows, D)) / 4.0, rng.integers(0, 3, n_rows)
-
-
-def fed(statistics, features, targets, edges, weights=None):
-    for start, stop in pairwise(edges):
+def learnt(statistics, features, codes, weights, cuts):
+    for start, stop in itertools.pairwise(cuts):
         part = slice(start, stop)
-        own = None if weights is None else weights[part]
-        statistics.update(
-            features[part], features[part], None if targets is None else targets[part], own
-        )
+        keys = np.arange(start, stop, dtype=np.uint64)
+        statistics.add(features[part], codes[part], N_TARGETS, weights[part], keys)
     return statistics
 
 
-def moments_bits(statistics):
-    """Return the moments as raw bytes."""
-    return pickle.dumps((statistics.labelled, statistics.unlabelled))
+def assert_same(left, right, rtol=1e-7, atol=1e-9):
+    for name in RegressionMoments.__dataclass_fields__:
+        one, other = getattr(left, name), getattr(right, name)
+        assert_allclose(one, other, rtol=rtol, atol=atol, err_msg=name)
 
 
-def scatter_of(features, weights=None):
-    weights = np.ones(len(features)) if weights is None else weights
-    centred = features - np.average(features, axis=0, weights=weights)
-    return (weights[:, None] * centred).T @ centred
+def reference(features, codes, weights, half_life):
+    """Return moments of the labelled rows and of all, with weights that fade by kind."""
+    has = codes >= 0
+    if half_life is not None:
+        weights = weights.copy()
+        for kind in (has, ~has):
+            weights[kind] *= 0.5 ** (np.arange(np.count_nonzero(kind))[::-1] / half_life)
+    labelled = Moments.empty(ORIGIN, np.zeros(N_TARGETS))
+    wide = features.astype(np.float64)
+    labelled.add(wide[has], matrix(codes[has], N_TARGETS), weights[has])
+    every = Moments.empty(ORIGIN)
+    every.add(wide, None, weights)
+    return labelled, every
 
 
-def test_rows_with_and_without_labels_are_kept_apart():
-    features, labels = drawn()
-    known = np.arange(80) % 3 > 0
-    found = fed(statistics_of(), features, with_labels(labels, known), [0, 64, 80])
-    for moments, chosen in (
-        (found.labelled.features, known),
-        (found.unlabelled, ~known),
-        (found.feature_moments(), known | ~known),
+@pytest.mark.parametrize("cap", [0, 8, 100])
+@pytest.mark.parametrize("half_life", [None, 1.0, 6.0])
+@pytest.mark.parametrize("by_class", [False, True])
+@given(streams())
+def test_statistics_are_moments_of_two_kinds_of_rows_whatever_is_kept(
+    cap, half_life, by_class, stream
+):
+    features, codes, weights, _ = stream
+    statistics = learnt(empty(cap, half_life, by_class), *stream)
+    labelled, every = reference(features, codes, weights, half_life)
+    assert_same(statistics.regression(), labelled.summary())
+    assert_allclose(statistics.features().scatter(), every.scatter(), atol=1e-9)
+    assert_allclose(statistics.features().mean, every.mean, atol=1e-9)
+    n_labelled = np.count_nonzero(codes >= 0)
+    assert (statistics.n_labelled, statistics.n_unlabelled) == (n_labelled, len(codes) - n_labelled)
+    for counted, n_rows in (
+        (statistics.counted, n_labelled),
+        (statistics.counted_unlabelled, len(codes) - n_labelled),
     ):
-        # Sums of 80 products of features of about one in float64.
-        assert moments.weight == chosen.sum()
-        assert_allclose(moments.mean, features[chosen].mean(axis=0), atol=1e-14)
-        assert_allclose(moments.scatter(), scatter_of(features[chosen]), atol=1e-12)
-    assert found.n_rows == 80
-    assert found.sample.n_rows == known.sum()
-    assert_array_equal(np.sort(found.sample.targets), np.sort(labels[known]))
+        rate = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
+        assert counted == pytest.approx(sum(rate**age for age in range(n_rows)))
+    assert (statistics.kept is not None) == (0 < n_labelled <= cap)
+    folded = statistics.folded()
+    assert folded.kept is None
+    assert_same(folded.regression(), statistics.regression())
 
 
-def test_descriptors_without_labels_keep_the_blocks_of_their_scatter():
-    features, labels = drawn()
-    known = np.arange(80) % 3 > 0
-    found = fed(statistics_of(sizes=(2, 4)), features, with_labels(labels, known), [0, 80])
-    moments, whole = found.feature_moments(), scatter_of(features)
-    for own in (slice(0, 2), slice(2, 6)):
-        assert_allclose(moments.part(own).scatter(), whole[own, own], atol=1e-12)
+@given(streams(), st.sampled_from([None, 5.0]))
+def test_kept_rows_are_the_labelled_ones_with_weights_as_of_now(stream, half_life):
+    features, codes, weights, _ = stream
+    statistics = learnt(empty(100, half_life), *stream)
+    has = codes >= 0
+    if not has.any():
+        assert statistics.kept is None
+        return
+    kept, ages = statistics.kept, np.arange(np.count_nonzero(has))[::-1]
+    assert_array_equal(kept.features, features[has])
+    assert_array_equal(kept.targets, codes[has])
+    assert_array_equal(kept.keys, np.flatnonzero(has))
+    shares = 1.0 if half_life is None else 0.5 ** (ages / half_life)
+    assert_allclose(kept.weights, weights[has] * shares)
 
 
-def test_numeric_targets_of_nan_are_rows_without_targets():
-    features, _ = drawn()
-    targets = np.random.default_rng(1).normal(size=(80, 2))
-    targets[::4] = np.nan
-    found = fed(statistics_of(2), features, targets, [0, 80])
-    known = np.isfinite(targets[:, 0])
-    assert found.labelled.features.weight == known.sum()
-    assert_allclose(found.labelled.target_mean, targets[known].mean(axis=0), rtol=1e-12)
-    assert found.unlabelled.weight == (~known).sum()
-    assert found.sample is None
-
-
-@pytest.mark.parametrize("half_life", [None, 30.0])
-@pytest.mark.parametrize("dual_rows", [0, 1000])
-def test_weights_and_age_count_by_the_position_among_all_rows(half_life, dual_rows):
-    features, labels = drawn()
-    known, weights = np.arange(80) % 3 > 0, np.linspace(0.5, 2.0, 80)
-    found = statistics_of(half_life=half_life, dual_rows=dual_rows)
-    fed(found, features, with_labels(labels, known), [0, 64, 70, 80], weights)
-    assert found.is_dual == (dual_rows > 0)
-    found.fold()
-    ages = np.arange(80)[::-1]
-    counted = weights * (1.0 if half_life is None else 2.0 ** (-ages / half_life))
-    for moments, chosen in ((found.labelled.features, known), (found.unlabelled, ~known)):
-        assert_allclose(moments.weight, counted[chosen].sum(), rtol=1e-12)
-        mean = np.average(features[chosen], axis=0, weights=counted[chosen])
-        assert_allclose(moments.mean, mean, atol=1e-14)
-
-
-@given(
-    st.lists(st.integers(1, 12), min_size=1, max_size=4),
-    st.floats(0.5, 50.0),
-    st.integers(0, 10_000),
-)
-@example([5000], 0.5, 0)  # the past fades below the smallest number
-def test_a_half_life_is_a_weight_per_row(sizes, half_life, seed):
-    n_rows = sum(sizes)
-    features = np.random.default_rng(seed).uniform(-100.0, 100.0, (n_rows, D))
-    edges = np.cumsum([0, *sizes])
-    found = fed(statistics_of(None, half_life=half_life), features, None, edges)
-    weights = np.exp2(-np.arange(n_rows)[::-1] / half_life)
-    moments = found.feature_moments()
-    assert_allclose(moments.weight, weights.sum(), rtol=64 * EPS)
-    mean = np.average(features, axis=0, weights=weights)
-    assert_allclose(moments.mean, mean, atol=256 * EPS * 100.0, rtol=0)
-    # A sum of n squares of numbers below b errs by at most n eps b^2 a term; halves are common.
-    atol = 4 * 64 * EPS * n_rows * 200.0**2
-    assert_allclose(moments.scatter(), scatter_of(features, weights), atol=atol, rtol=0)
-
-
-@given(st.lists(st.integers(1, 199), max_size=6), st.integers(1, 300), st.booleans())
-def test_keeping_rows_first_changes_no_bit_of_the_moments(cuts, dual_rows, narrow):
-    features, labels = drawn(200)
-    features = features.astype(np.float32) if narrow else features
-    targets, weights = with_labels(labels, labels > 0), np.linspace(0.5, 2.0, 200)
-    edges = [0, *sorted(set(cuts)), 200]
-    kept = fed(statistics_of(dual_rows=dual_rows), features, targets, edges, weights)
-    plain = fed(statistics_of(), features, targets, edges, weights)
-    assert kept.is_dual == (dual_rows > 200)
-    assert kept.n_kept == (200 if dual_rows > 200 else 0)
-    before = pickle.dumps(kept)
-    assert moments_bits(kept.folded()) == moments_bits(plain)
-    assert pickle.dumps(kept) == before  # folding is for those who read
-
-
-@given(st.permutations(range(4)), st.booleans(), st.sampled_from([0, 90, 1000]))
-@settings(max_examples=20)
-def test_merging_shards_in_any_order_equals_one_pass(order, empty_first, dual_rows):
-    features, labels = drawn(200)
-    targets = with_labels(labels, np.arange(200) % 4 > 0)
-    whole = fed(statistics_of(dual_rows=dual_rows), features, targets, [0, 64])
-    shards = [statistics_of(dual_rows=dual_rows)]  # an empty one among them
-    for edges in ([64, 100], [100, 150], [150, 200]):
-        shards.append(fed(statistics_of(dual_rows=dual_rows), features, targets, edges))
-    merged = statistics_of(dual_rows=dual_rows).merge(whole) if empty_first else whole.copy()
-    for place in order:
-        before = pickle.dumps(shards[place])
-        merged.merge(shards[place])
-        assert pickle.dumps(shards[place]) == before
-    fed(whole, features, targets, [64, 200])
-    assert merged.is_dual == whole.is_dual == (dual_rows > 200)
-    found, expected = merged.folded(), whole.folded()
-    for mine, theirs in (
-        (found.labelled.features, expected.labelled.features),
-        (found.unlabelled, expected.unlabelled),
-    ):
-        assert_allclose(mine.weight, theirs.weight)
-        assert_allclose(mine.scatter(), theirs.scatter(), atol=1e-12)
-    assert_array_equal(found.labelled.classes, expected.labelled.classes)
-    assert_allclose(found.labelled.class_means, expected.labelled.class_means, atol=1e-13)
-    assert merged.n_rows == 200
-    assert merged.sample.n_rows == whole.sample.n_rows
-
-
-@pytest.mark.parametrize("dual_rows", [0, 1000])
-def test_an_empty_side_changes_no_bit(dual_rows):
-    features, labels = drawn()
-    mine = fed(statistics_of(dual_rows=dual_rows), features, with_labels(labels), [0, 30, 80])
-    empty = statistics_of(dual_rows=dual_rows)
-    before = pickle.dumps(mine.get_state())
-    assert pickle.dumps(mine.copy().merge(empty).get_state()) == before
-    merged = statistics_of(dual_rows=dual_rows).merge(mine)
-    assert moments_bits(merged.folded()) == moments_bits(mine.folded())
-    assert merged.n_kept == mine.n_kept
-
-
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (statistics_of(sizes=(2, 4)), r"features must agree to merge, got \(6,\) and \(2, 4\)"),
-        (statistics_of(2), "targets must agree to merge, got 0 and 2 a row"),
-        (statistics_of(half_life=5.0), "half_life must agree to merge, got None and 5.0"),
-    ],
-)
-def test_refused_merges_leave_no_trace(other, message):
-    features, labels = drawn()
-    mine = fed(statistics_of(), features, with_labels(labels), [0, 80])
-    before = pickle.dumps(mine)
-    with pytest.raises(StateMismatchError, match=message):
-        mine.merge(other)
-    assert pickle.dumps(mine) == before
-
-
-@pytest.mark.parametrize("dual_rows", [0, 100])
-def test_a_copy_goes_its_own_way(dual_rows):
-    features, labels = drawn()
-    mine = fed(
-        statistics_of(dual_rows=dual_rows), features, with_labels(labels, labels > 0), [0, 80]
+@pytest.mark.parametrize("caps", [(0, 0), (100, 100), (20, 20), (0, 100), (100, 0)])
+@pytest.mark.parametrize("by_class", [False, True])
+@given(streams(), streams())
+def test_merging_equals_having_seen_both(caps, by_class, left, right):
+    mine, theirs = (
+        learnt(empty(cap, by_class=by_class), *stream)
+        for cap, stream in zip(caps, (left, right), strict=True)
     )
-    before, twin = pickle.dumps(mine), mine.copy()
-    assert pickle.dumps(twin) == before
-    fed(twin, features, with_labels(labels, labels > 1), [0, 80])
-    twin.fade(0.5)
-    assert pickle.dumps(mine) == before
-    assert pickle.dumps(copy.deepcopy(mine)) == before
+    before = pickle.dumps(theirs)
+    parts = [np.concatenate(pair) for pair in zip(left[:3], right[:3], strict=True)]
+    labelled, every = reference(*parts, None)
+    n_labelled = mine.n_labelled + theirs.n_labelled
+    mine.merge(theirs)
+    assert_same(mine.regression(), labelled.summary())
+    assert_allclose(mine.features().scatter(), every.scatter(), atol=1e-9)
+    assert mine.n_labelled == mine.counted == n_labelled
+    assert pickle.dumps(theirs) == before
+    if caps[0] == caps[1]:
+        assert (mine.kept is not None) == (0 < n_labelled <= caps[0])
 
 
-@pytest.mark.parametrize("n_rows", [1, 64])
-def test_blocks_of_few_rows_are_multiplied_in_float64(n_rows):
-    features, labels = drawn(n_rows)
-    features = features.astype(np.float32)
-    found = fed(statistics_of(), features, with_labels(labels), [0, n_rows])
-    exact = scatter_of(features.astype(np.float64))
-    assert_allclose(found.feature_moments().scatter(), exact, atol=1e-13)
+@pytest.mark.parametrize("cap", [0, 100])
+@pytest.mark.parametrize("by_class", [False, True])
+@given(streams())
+def test_columns_are_moved_when_streams_are_merged(cap, by_class, stream):
+    features, codes, weights, _ = stream
+    order = np.array([2, 0, 3])
+    mine, theirs = (learnt(empty(cap, by_class=by_class), *stream) for _ in range(2))
+    mine.merge(theirs, order, 4)
+    moved = np.append(order, -1)[codes]
+    both = empty(cap, by_class=by_class)
+    for labels in (codes, moved):
+        both.add(features, labels, 4, weights, np.arange(len(codes), dtype=np.uint64))
+    assert_same(mine.regression(), both.regression())
 
 
-@pytest.mark.parametrize("dual_rows", [0, 1000])
-def test_faded_statistics_are_those_of_lighter_rows(dual_rows):
-    features, labels = drawn()
-    targets = with_labels(labels, labels > 0)
-    faded, lighter = (statistics_of(dual_rows=dual_rows) for _ in range(2))
-    fed(faded, features, targets, [0, 40]).fade(0.5)
-    fed(faded, features, targets, [40, 80])
-    fed(lighter, features, targets, [0, 40, 80], np.repeat([0.5, 1.0], 40))
-    ours, theirs = faded.folded(), lighter.folded()
-    assert_allclose(ours.labelled.summary().scatter, theirs.labelled.summary().scatter, atol=1e-12)
-    assert_allclose(ours.labelled.summary().cross, theirs.labelled.summary().cross, atol=1e-12)
-    assert_allclose(ours.unlabelled.scatter(), theirs.unlabelled.scatter(), atol=1e-12)
-    assert_allclose(faded.sample.importance(), lighter.sample.importance(), rtol=1e-12)
+@pytest.mark.parametrize("cap", [0, 5, 100])
+def test_columns_of_numbers_that_come_later_have_been_zero(cap):
+    rng = np.random.default_rng(0)
+    features, weights = rng.normal(size=(9, N_FEATURES)), np.ones(9)
+    numbers = rng.normal(size=(9, 3))
+    numbers[:4, 2] = 0.0
+    keys = np.arange(9, dtype=np.uint64)
+    late = empty(cap, target_origin=np.ones(2))
+    late.add(features[:4], numbers[:4, :2], 2, weights[:4], keys[:4])
+    late.add(features[4:6], numbers[4:6], 3, weights[4:6], keys[4:6])
+    late.add(features[6:], np.full((3, 2), np.nan), 3, weights[6:], keys[6:])
+    announced = empty(cap, target_origin=np.array([1.0, 1.0, 0.0]))
+    announced.add(features[:6], numbers[:6], 3, weights[:6], keys[:6])
+    assert_same(late.regression(), announced.regression())
+    assert (late.n_labelled, late.n_unlabelled) == (6, 3)
 
 
-def test_labels_that_are_absent_share_a_form_with_those_given():
-    together = np.concatenate([with_labels(np.array(["a"])), without_labels(2, np.dtype(np.int64))])
-    assert together["given"].tolist() == [True, False, False]
-    assert together["label"][0] == "a"
+@given(streams(), st.lists(st.floats(0.1, 9.0), min_size=3, max_size=3))
+def test_classes_by_themselves_can_be_weighted_afterwards(stream, factors):
+    features, codes, weights, cuts = stream
+    factors = np.array(factors)
+    weighted = learnt(empty(), features, codes, weights * np.append(factors, 1.0)[codes], cuts)
+    for cap in (0, 100):
+        statistics = learnt(empty(cap, by_class=True), *stream)
+        assert_same(statistics.regression(factors), weighted.regression())
+
+
+def test_copies_go_ways_of_their_own():
+    rng = np.random.default_rng(0)
+    features, codes = rng.normal(size=(40, N_FEATURES)), rng.integers(0, N_TARGETS, 40)
+    for cap in (0, 100):
+        one = learnt(empty(cap), features[:10], codes[:10], np.ones(10), [0, 4, 10])
+        copies, before = [one.copy(), one.copy()], one.regression()
+        for copy, part in zip(copies, (slice(10, 20), slice(20, 30)), strict=True):
+            learnt(copy, features[part], codes[part], np.ones(10), [0, 10])
+        assert_same(one.regression(), before, 0.0, 0.0)
+        learnt(one, features[30:], codes[30:], np.ones(10), [0, 10])
+        for copy, part in zip([*copies, one], np.split(np.arange(10, 40), 3), strict=True):
+            rows = np.concatenate([np.arange(10), part])
+            again = learnt(empty(cap), features[rows], codes[rows], np.ones(20), [0, 4, 10, 20])
+            assert_same(copy.regression(), again.regression(), 0.0, 0.0)
+
+
+def test_rows_that_have_faded_for_good_keep_a_weight():
+    statistics = empty(5000, half_life=1.0)
+    for _ in range(300):
+        codes = np.zeros(10, np.int64)
+        learnt(statistics, np.ones((10, N_FEATURES)), codes, np.ones(10), [0, 10])
+    assert statistics.kept.weights.min() > 0.0
+    assert statistics.counted == pytest.approx(2.0)
+
+
+def test_what_cannot_be_squared_is_refused_and_leaves_no_trace():
+    statistics = learnt(empty(), np.ones((3, N_FEATURES)), np.zeros(3, int), np.ones(3), [0, 3])
+    before = pickle.dumps(statistics)
+    with pytest.raises(ValueError, match=r"must be at most 1e\+150, got 1e\+160"):
+        learnt(
+            statistics,
+            np.full((2, N_FEATURES), 1e100),
+            np.array([0, -1]),
+            np.array([1.0, 1e120]),
+            [0, 2],
+        )
+    assert pickle.dumps(statistics) == before
+
+
+def test_other_settings_refuse_to_merge_and_leave_no_trace():
+    statistics = learnt(empty(), np.ones((3, N_FEATURES)), np.zeros(3, int), np.ones(3), [0, 3])
+    before = pickle.dumps(statistics)
+    for other in (replace(empty(), sizes=(4,)), empty(half_life=3.0), empty(by_class=True)):
+        with pytest.raises(StateMismatchError, match="must agree to merge"):
+            statistics.merge(other)
+    assert pickle.dumps(statistics) == before
+
+
+@pytest.mark.parametrize("cap", [0, 12, 100])
+@given(streams(), st.booleans())
+def test_saving_changes_no_bit_of_what_follows(cap, stream, by_class):
+    features, codes, weights, _ = stream
+    statistics = learnt(empty(cap, 9.0, by_class), *stream)
+    twin = loaded(dumped(statistics))
+    sample = Sample(8, 0, 9.0).absorbed(features, weights, np.abs(codes), N_TARGETS)
+    for one in (statistics, twin):
+        learnt(one, *stream)
+    assert dumped(twin) == dumped(statistics)
+    more = (features + 1, weights, np.abs(codes), N_TARGETS)
+    assert dumped(loaded(dumped(sample)).absorbed(*more)) == dumped(sample.absorbed(*more))
