@@ -230,17 +230,16 @@ class _Rows:
 
 def _sampled_rows(learnt: Learnt, spec: LearnerSpec, factors: NDArray[np.float64] | None) -> _Rows:
     """Return the rows to be left out: of those that are kept the ones with the smallest keys."""
-    statistics, known = _labelled(learnt)
+    statistics, columns = _labelled(learnt)
     kept, sample = statistics.kept, learnt.sample
     if kept is not None:
-        columns = matrix(kept.targets, known.n_columns)
-        dense = columns if isinstance(columns, np.ndarray) else columns.toarray()
+        dense = _dense(kept.targets, columns.n_columns)
         first, weights, targets = distinct(kept.keys, kept.weights, dense)
         limit = _SPECTRUM_ROWS if is_dual(learnt, spec) else _SAMPLED_ROWS
         first, weights, targets = first[:limit], weights[:limit], targets[:limit]
         features = kept.features[first]
     elif sample is not None and sample.rows is not None:
-        weights, targets = sample.weights, _padded(sample.targets, known.n_columns)
+        weights, targets = sample.weights, _padded(sample.targets, columns.n_columns)
         feature_map = learnt.feature_map
         features = sample.rows if feature_map is None else feature_map.transform(sample.rows)
     else:
@@ -257,8 +256,12 @@ def _class_weights(statistics: FeatureStatistics, targets: Targets) -> NDArray[n
     kept = statistics.kept
     if kept is not None:
         return np.asarray(matrix(kept.targets, targets.n_columns).T @ kept.weights)
-    moments = statistics.regression(None, whole=False)
-    return _padded(moments.weight * moments.target_mean, targets.n_columns)
+    if statistics.by_class:
+        weights = np.array([part.weight for part in statistics.labelled])
+    else:
+        moments = statistics.regression(whole=False)
+        weights = moments.weight * moments.target_mean
+    return _padded(weights, targets.n_columns)
 
 
 def _class_factors(
@@ -269,6 +272,12 @@ def _class_factors(
         return None
     weights = _class_weights(statistics, targets)
     return class_factors("balanced", np.arange(weights.size), weights)
+
+
+def _dense(targets: NDArray[Any], n_columns: int) -> NDArray[np.float64]:
+    """Return the targets of a block as a matrix without gaps."""
+    columns = matrix(targets, n_columns)
+    return columns if isinstance(columns, np.ndarray) else np.asarray(columns.toarray())
 
 
 def _padded(values: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
@@ -313,9 +322,7 @@ def _dual_model(
         factor = DualFactor(choice.alpha)
         weights = kept.weights if factors is None else kept.weights * factors[kept.targets]
         factor.add(kept.features, weights)
-    columns = matrix(kept.targets, targets.n_columns)
-    dense = columns if isinstance(columns, np.ndarray) else columns.toarray()
-    return factor.solve(dense) if factor.is_definite else None
+    return factor.solve(_dense(kept.targets, targets.n_columns)) if factor.is_definite else None
 
 
 def _problem(
@@ -328,6 +335,7 @@ def _problem(
     folded = statistics.folded()
     # Ridge regression reads one triangle of the scatter, of which no copy is needed.
     whole = spec.n_pca is not None or spec.penalty != "ridge"
+    factors = None if factors is None else factors[: folded.n_targets]
     moments = folded.regression(factors, whole=whole)
     moments = replace(
         moments,
