@@ -53,9 +53,7 @@ def tolerance(n_components: int) -> float:
     return 1.0 / (3.0 * float(np.sqrt(n_components)))
 
 
-def predicted_kernel_error(
-    series: Series, histogram: LogHistogram, *, beta: float, n_features: int
-) -> float:
+def predicted_error(series: Series, histogram: LogHistogram, beta: float, n_features: int) -> float:
     r"""Return what a series costs the exp-chi2 kernel: :math:`\beta\,s\,|E[x - c(x)^\top c(x)]|`.
 
     s is the mean number of non-zero values in a row. An upper estimate: it leaves out that the

@@ -60,19 +60,9 @@ def plan_block(
     n_inputs = spec.n_features * series.n_terms if buckets is None else buckets.n_buckets
     # Whatever the basis, this gives the coordinates that will reach it.
     plain = MapBlock(series, OrthogonalBasis(n_inputs, 1, 0, beta), buckets, spec.dtype)
-    basis = spec.basis_class.plan(
-        BasisPlan(
-            n_inputs,
-            spec.n_components,
-            spec.seed,
-            beta,
-            float(spec.dof),
-            rows,
-            weights,
-            plain.coordinates,
-            spec.landmarks,
-        )
-    )
+    given = (rows, weights, plain.coordinates, spec.landmarks)
+    sizes = (n_inputs, spec.n_components, spec.seed, beta, float(spec.dof))
+    basis = spec.basis_class.plan(BasisPlan(*sizes, *given))
     work_dtype = None if _float32_is_enough(rows, beta) else "float64"
     return MapBlock(series, basis, buckets, spec.dtype, spec.norm, work_dtype)
 
@@ -153,12 +143,8 @@ def _first_series(
     if not final:
         return series.from_histogram(histogram, _PROVISIONAL_TERMS)
     n_components = spec.n_components or spec.n_features
-    enough = series.enough(
-        histogram,
-        n_components=n_components,
-        beta=beta,
-        values_per_row=values_per_row(histogram, spec.n_features),
-    )
+    values = values_per_row(histogram, spec.n_features)
+    enough = series.enough(histogram, n_components=n_components, beta=beta, values_per_row=values)
     # The prediction knows bins, not values: rows that differ within a bin may need more terms.
     measured, limit = SampledError(beta, rows), tolerance(n_components)
     while measured.of(RotatedSeries(enough)) > limit and enough.n_terms < _MOST_TERMS:

@@ -10,13 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
-from streamchi2.checks import (
-    Rows,
-    as_choice,
-    as_positive_float,
-    as_positive_int,
-    place_of,
-)
+from streamchi2.checks import Rows, as_choice, as_positive_float, as_positive_int, place_of
 from streamchi2.features.feature_map import ColumnNumbers, parts_of
 from streamchi2.features.normalization import NORMS, l1_normalized
 from streamchi2.hashing import mixed_bits
@@ -99,7 +93,6 @@ class BlockSpec(Value):
                 f"landmarks must be None unless basis is 'landmarks', got {landmarks!r} "
                 f"with basis {self.basis!r}"
             )
-        check_width(landmarks, self.n_features)
         assert self.n_components is not None
         if landmarks.n_rows < self.n_components:
             raise ValueError(
@@ -206,34 +199,29 @@ class MapSpec(Value):
         whole = params.get("landmarks")
         if whole is not None:
             whole = LandmarkRows.read(whole)
+            if whole.width != n_features:
+                raise ValueError(
+                    f"landmarks must have as many columns as X, got {whole.width} and {n_features}"
+                )
         if columns is None:
-            landmarks = _landmarks(whole, None, params["norm"])
-            size = params["n_components"]
-            block = BlockSpec(
-                n_features=n_features, n_components=size, seed=seed, landmarks=landmarks, **chosen
-            )
-            return cls(n_features, (block,))
+            here = chosen | {"n_components": params["n_components"], "seed": seed}
+            here["landmarks"] = _landmarks(whole, None, params["norm"])
+            return cls(n_features, (BlockSpec(n_features=n_features, **here),))
         columns = {name: as_range(each) for name, each in columns.items()}
         names = tuple(columns)
         sizes = divided(params["n_components"], names, name="n_components")
-        if whole is not None:
-            check_width(whole, n_features)
         blocks = []
-        for index, name in enumerate(names):
+        for index, (name, numbers) in enumerate(columns.items()):
             here = {
                 param: value if param in _SHARED else of_descriptor(value, name, names, param=param)
                 for param, value in chosen.items()
             }
             # With several bases they are for the descriptors that rest on landmarks.
             meant = here["basis"] == "landmarks" or not isinstance(params["basis"], Mapping)
-            block = BlockSpec(
-                n_features=len(columns[name]),
-                n_components=sizes[index],
-                seed=block_seed(seed, index),
-                landmarks=_landmarks(whole if meant else None, columns[name], params["norm"]),
-                **here,
-            )
-            blocks.append(block)
+            if whole is not None and meant:
+                here["landmarks"] = _landmarks(whole, numbers, params["norm"])
+            here |= {"n_components": sizes[index], "seed": block_seed(seed, index)}
+            blocks.append(BlockSpec(n_features=len(numbers), **here))
         return cls(n_features, tuple(blocks), names, tuple(columns.values()))
 
     def with_seed(self, seed: int) -> MapSpec:
@@ -241,10 +229,6 @@ class MapSpec(Value):
         blocks = enumerate(self.blocks)
         seeded = (replace(block, seed=block_seed(seed, index)) for index, block in blocks)
         return replace(self, blocks=tuple(seeded))
-
-    def without_adapting(self) -> MapSpec:
-        """Return the same for a map whose series stay as they are."""
-        return replace(self, blocks=tuple(replace(block, adapt=False) for block in self.blocks))
 
     @property
     def half_life(self) -> float | None:
@@ -270,16 +254,6 @@ class MapSpec(Value):
     def made_of_rows(self) -> bool:
         """Whether some features are made of the first rows, so that they are as many as rows."""
         return any(block.basis_class.made_of_rows for block in self.blocks)
-
-    @property
-    def sizes(self) -> tuple[int | None, ...]:
-        """Number of features of each block; None where that is known once the map is planned."""
-        return tuple(block.n_components for block in self.blocks)
-
-    @property
-    def n_components(self) -> int | None:
-        """Number of features; None where that is known once the map is planned."""
-        return None if None in self.sizes else sum(size or 0 for size in self.sizes)
 
     @property
     def descriptors(self) -> dict[str, ColumnNumbers] | None:
@@ -324,14 +298,6 @@ class MapSpec(Value):
                     where = "" if name is None else f" of descriptor {name!r}"
                     return f"{param}{where}", left, right
         return None
-
-
-def check_width(landmarks: LandmarkRows, n_features: int) -> None:
-    """Refuse landmarks that are not as wide as rows."""
-    if landmarks.width != n_features:
-        raise ValueError(
-            f"landmarks must have as many columns as X, got {landmarks.width} and {n_features}"
-        )
 
 
 def _landmarks(

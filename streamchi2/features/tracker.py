@@ -15,12 +15,7 @@ from scipy import sparse
 from streamchi2.checks import Rows
 from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
 from streamchi2.features.feature_map import FeatureMap, MapBlock, parts_of
-from streamchi2.features.kernel_error import (
-    KernelError,
-    SampledError,
-    predicted_kernel_error,
-    tolerance,
-)
+from streamchi2.features.kernel_error import KernelError, SampledError, predicted_error, tolerance
 from streamchi2.features.planning import plan_block, usual_beta
 from streamchi2.features.spec import BlockSpec, MapSpec
 from streamchi2.saving import Value, same, saved
@@ -84,12 +79,11 @@ class BlockTracker(Value):
     transports: tuple[Transport, ...] = ()  # the last ones
     moved: float = 0.0  # sum of all residuals
 
-    def absorbed(self, rows: Rows, weights: NDArray[np.float64] | None) -> Self:
+    def absorbed(self, rows: Rows, weights: NDArray[np.float64]) -> Self:
         """Return the tracker after validated rows of positive weight."""
         rows, histogram = self.spec.normalized(rows), self.histogram.copy()
         histogram.absorb(rows, weights)
-        sample = self.sample.absorbed(rows, _ones(rows, weights))
-        return replace(self, histogram=histogram, sample=sample)
+        return replace(self, histogram=histogram, sample=self.sample.absorbed(rows, weights))
 
     def reestimated(self, position: int) -> tuple[Self, list[str]]:
         """Fit the series again, if it is to adapt and that pays; with what is to be said of it."""
@@ -101,9 +95,8 @@ class BlockTracker(Value):
         if error <= _NEGLIGIBLE * limit:
             return self, []  # the prediction is an upper estimate, which rows need not bear out
         candidates = [(measured.of(new), residual, new) for new, residual in self._candidates()]
-        least, residual, series = min(
-            candidates, key=itemgetter(0), default=(error, 0.0, block.series)
-        )
+        present = (error, 0.0, block.series)
+        least, residual, series = min(candidates, key=itemgetter(0), default=present)
         remedy = (
             f"; more terms than n_terms={block.series.n_terms} from the start follow a drift "
             "further (12 cover six decades of scale)"
@@ -116,9 +109,8 @@ class BlockTracker(Value):
                 messages = [f"k was estimated again and moved the coordinates by {residual:.0%}"]
         noise = 3.0 * limit
         if error > noise and self.spec.n_terms == "auto":  # others have chosen their precision
-            messages.append(
-                f"the series costs the kernel {error:.2g}, its random features {noise:.2g}"
-            )
+            said = f"the series costs the kernel {error:.2g}, its random features {noise:.2g}"
+            messages.append(said)
         return tracker, [message + remedy for message in messages]
 
     def _candidates(self) -> Iterator[tuple[RotatedSeries, float]]:
@@ -156,12 +148,8 @@ class BlockTracker(Value):
 
     def predicted_kernel_error(self) -> float:
         """Return what the series is predicted to cost the kernel, on the inputs seen so far."""
-        return predicted_kernel_error(
-            self.block.series,
-            self.histogram,
-            beta=self.block.basis.beta,
-            n_features=self.spec.n_features,
-        )
+        block, width = self.block, self.spec.n_features
+        return predicted_error(block.series, self.histogram, block.basis.beta, width)
 
     def kernel_error(self) -> KernelError:
         """Return the error of the features' kernel against the exact one, on the sampled rows."""
@@ -189,13 +177,8 @@ class BlockTracker(Value):
         """
         histogram = self.histogram.copy().merge(other.histogram)
         longer = max(self, other, key=lambda side: len(side.transports))
-        tracker = replace(
-            self,
-            histogram=histogram,
-            sample=self.sample.merged(other.sample),
-            transports=longer.transports,
-            moved=longer.moved,
-        )
+        tracker = replace(longer, block=self.block, histogram=histogram)
+        tracker = replace(tracker, sample=self.sample.merged(other.sample))
         distance = _distance(self.block, other.block, histogram)
         if distance is None:
             return tracker
@@ -231,19 +214,9 @@ class Tracker(Value):
     warned_at: int | None = None
     warnings: tuple[Warning, ...] = field(default=(), init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        pairs = zip(self.parts, self.spec.blocks, strict=True)
-        parts = tuple(p if p.spec is spec else replace(p, spec=spec) for p, spec in pairs)
-        object.__setattr__(self, "parts", parts)
-
     @classmethod
     def planned(
-        cls,
-        spec: MapSpec,
-        rows: Rows,
-        weights: NDArray[np.float64] | None = None,
-        *,
-        final: bool = True,
+        cls, spec: MapSpec, rows: Rows, weights: NDArray[np.float64], *, final: bool = True
     ) -> Self:
         """Return the tracker of a stream that begins with these rows, its map planned on them.
 
@@ -255,8 +228,8 @@ class Tracker(Value):
         for each, part in zip(spec.blocks, parts_of(rows, spec.columns), strict=True):
             normalized, (histogram, sample) = each.normalized(part), _nothing(each)
             histogram.absorb(normalized, weights)
-            sample = sample.absorbed(normalized, _ones(normalized, weights))
             block = plan_block(each, normalized, weights, histogram, final=final)
+            sample = sample.absorbed(normalized, weights)
             parts.append(BlockTracker(each, block, histogram, sample))
             if final:
                 messages += _vanishing(each, normalized)
@@ -267,10 +240,7 @@ class Tracker(Value):
     def of(cls, spec: MapSpec, feature_map: FeatureMap) -> Self:
         """Return the tracker of a stream that has a map and has seen nothing: of a shard."""
         pairs = zip(spec.blocks, feature_map.blocks, strict=True)
-        tracker = cls(
-            spec, tuple(BlockTracker(each, block, *_nothing(each)) for each, block in pairs)
-        )
-        return tracker._with_map(feature_map)
+        return cls(spec, tuple(BlockTracker(each, block, *_nothing(each)) for each, block in pairs))
 
     @cached_property
     def feature_map(self) -> FeatureMap:
@@ -283,7 +253,7 @@ class Tracker(Value):
         return self.parts[0].sample.n_rows
 
     def absorbed(
-        self, rows: Rows, weights: NDArray[np.float64] | None, position: int, *, adapt: bool = True
+        self, rows: Rows, weights: NDArray[np.float64], position: int, *, adapt: bool = True
     ) -> Self:
         """Return the tracker after a block of validated rows of positive weight.
 
@@ -296,43 +266,27 @@ class Tracker(Value):
         adapt : bool, default=True
             Whether nodes are estimated again where that is due.
         """
-        pairs = zip(self.parts, parts_of(rows, self.spec.columns), strict=True)
-        parts = tuple(part.absorbed(read, weights) for part, read in pairs)
-        tracker = replace(self, parts=parts)._with_map(self.feature_map)
         before, first_rows = position - rows.shape[0], self.spec.first_rows
-        if adapt and reestimation_due(before, position, first_rows, self.spec.half_life):
-            # While little has been learnt: what comes later is drift, which the series follow.
-            return tracker._reestimated(position, check_scale=is_early(position, first_rows))
-        return tracker
-
-    def reestimated(self) -> Self:
-        """Fit every series again at once, if it is to adapt and that pays."""
-        return self._reestimated(self.n_rows, check_scale=False)
-
-    def _reestimated(self, position: int, *, check_scale: bool) -> Self:
+        due = adapt and reestimation_due(before, position, first_rows, self.spec.half_life)
         parts, messages = [], []
-        for part in self.parts:
-            after, said = part.reestimated(position)
+        for part, read in zip(self.parts, parts_of(rows, self.spec.columns), strict=True):
+            after = part.absorbed(read, weights)
+            if due:
+                after, said = after.reestimated(position)
+                messages += said
+                # While little has been learnt: what comes later is drift, which series follow.
+                if is_early(position, first_rows):
+                    messages += after.other_scale()
             parts.append(after)
-            messages += said
-            if check_scale:
-                messages += after.other_scale()
-        tracker = replace(self, parts=tuple(parts))
-        return tracker._with_map(self.feature_map)._saying(position, messages, [])
-
-    def _with_map(self, feature_map: FeatureMap) -> Self:
-        """Let the map be the same object while its blocks are, with what it has worked out."""
-        pairs = zip(self.parts, feature_map.blocks, strict=True)
-        if all(part.block is block for part, block in pairs):
-            vars(self)["feature_map"] = feature_map
-        return self
+        return replace(self, parts=tuple(parts))._saying(position, messages, [])
 
     def _saying(self, position: int, messages: list[str], hints: list[Warning]) -> Self:
         """Return the tracker that says something; of precision once in the life of a stream."""
-        tracker, warnings = self, hints
-        if messages and self.warned_at is None:
+        warned_at, warnings = self.warned_at, hints
+        if messages and warned_at is None:
+            warned_at = position
             warnings = [*hints, PrecisionWarning(f"at row {position} {messages[0]}")]
-            tracker = replace(self, warned_at=position)._with_map(self.feature_map)
+        tracker = replace(self, warned_at=warned_at)
         object.__setattr__(tracker, "warnings", tuple(warnings))
         return tracker
 
@@ -351,17 +305,12 @@ class Tracker(Value):
         pairs = zip(self.parts, other.parts, strict=True)
         parts = tuple(mine.merged(theirs) for mine, theirs in pairs)
         warned = [side.warned_at for side in (self, other) if side.warned_at is not None]
-        tracker = replace(self, parts=parts, warned_at=min(warned, default=None))
-        return tracker._with_map(self.feature_map)
+        return replace(self, parts=parts, warned_at=min(warned, default=None))
 
 
 def _nothing(spec: BlockSpec) -> tuple[LogHistogram, Sample]:
     """Return the histogram and the sample of a stream without rows."""
     return LogHistogram(half_life=spec.half_life), Sample(SAMPLE_ROWS, spec.seed, spec.half_life)
-
-
-def _ones(rows: Rows, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    return np.ones(rows.shape[0]) if weights is None else weights
 
 
 def _vanishing(spec: BlockSpec, rows: Rows) -> list[str]:

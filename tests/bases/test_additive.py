@@ -89,7 +89,6 @@ def test_without_a_number_every_coordinate_is_kept_and_more_features_are_zeros()
     feature_map = map_of()
     features = feature_map.transform(ROWS)
     assert_array_equal(features, series_of(feature_map).transform(ROWS))
-    assert spec().n_components is None
     padded = map_of(30).transform(ROWS)
     assert_array_equal(padded[:, : 4 * WIDTH], features)
     assert not padded[:, 4 * WIDTH :].any()
@@ -184,6 +183,6 @@ def test_features_of_values_up_to_the_largest_are_finite(series, dtype, scale):
 
 
 def test_values_so_small_that_features_vanish_are_told():
-    tracker = Tracker.planned(spec(dtype="float32"), 1e-70 * ROWS[:64])
+    tracker = Tracker.planned(spec(dtype="float32"), 1e-70 * ROWS[:64], np.ones(64))
     (warning,) = tracker.warnings
     assert "vanish in dtype='float32'; multiply X by a constant" in str(warning)

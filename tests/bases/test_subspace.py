@@ -226,7 +226,7 @@ def test_maps_of_other_first_rows_do_not_merge_and_the_refusal_says_why(digits):
     rows = digits[0]
     left, right = planned(rows[:200], beta=1.0), planned(rows[200:400], beta=1.0)
     shard = Tracker.of(left.spec, left.feature_map)
-    assert left.merged(shard.absorbed(rows[400:500], None, 300)).n_rows == 300
+    assert left.merged(shard.absorbed(rows[400:500], np.ones(100), 300)).n_rows == 300
     with pytest.raises(StateMismatchError, match="transport alone to merge, got different dir"):
         left.merged(right)
 

@@ -26,7 +26,7 @@ from streamchi2 import (
 )
 from streamchi2.dask.shards import reestimated
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.base import MapEstimator
+from streamchi2.estimators.mapped import MapEstimator
 from streamchi2.files import dumped, loaded
 from streamchi2.stream import choose
 
@@ -137,9 +137,9 @@ def test_no_partition_adapts_the_map_to_itself_and_k_is_that_of_all_rows():
     together = streamchi2.dask.fit(clone(model), parts)
     assert [transport.position for transport in together.transports_] == [N]
     tracker = clone(model).fit(rows[:64], LABELS[:64])._stream.learnt.tracker
-    of_all = reestimated(tracker.absorbed(rows[64:], None, N, adapt=False), N)
+    of_all = reestimated(tracker.absorbed(rows[64:], np.ones(N - 64), N, adapt=False), N)
     assert feature_map_of(together) == of_all.feature_map
-    of_one = reestimated(tracker.absorbed(rows[64:256], None, 256, adapt=False), 256)
+    of_one = reestimated(tracker.absorbed(rows[64:256], np.ones(192), 256, adapt=False), 256)
     assert feature_map_of(together) != of_one.feature_map
     assert together.input_histogram_ == clone(model).fit(rows, LABELS).input_histogram_
     assert together.partial_fit(rows[:600], LABELS[:600]).n_samples_seen_ == N + 600
@@ -185,8 +185,7 @@ def test_a_partition_without_weight_is_as_good_as_none(kind):
     together = streamchi2.dask.fit(kind(), [light, heavy])
     alone = kind().fit(ROWS[100:], targets[100:], sample_weight=np.ones(N - 100))
     assert together.n_samples_seen_ == N - 100
-    together._stream.provenance = {}
-    assert dumped(together) == dumped(alone)
+    np.testing.assert_array_equal(answers(together), answers(alone))
 
 
 @pytest.mark.parametrize("kind", [ExpChi2Sampler, ExpChi2PCA, StreamingPCA])

@@ -56,7 +56,7 @@ def test_empty_rows_do_not_set_the_scale():
 
 def warned(spec, rows, block=64):
     """Return all that the tracker of a stream has said, and its tracker."""
-    tracker = Tracker.planned(spec, rows[: spec.first_rows])
+    tracker = Tracker.planned(spec, rows[: spec.first_rows], np.ones(spec.first_rows))
     said = list(tracker.warnings)
     for start in range(spec.first_rows, rows.shape[0], block):
         part = rows[start : start + block]
@@ -105,7 +105,7 @@ def test_wide_and_sparse_rows_bring_a_hint_once():
     (hint,), _ = warned(spec, rows)
     assert isinstance(hint, BasisHint)
     assert "basis='additive' with n_components=4096" in str(hint)
-    assert Tracker.planned(spec, rows[:64], final=False).warnings == ()
+    assert Tracker.planned(spec, rows[:64], np.ones(64), final=False).warnings == ()
 
 
 def test_others_bring_no_hint():

@@ -25,7 +25,7 @@ PLAIN = np.random.default_rng(0).dirichlet(np.ones(WIDTH), 16_384)
 def steps(rows, block=64, **params):
     """Yield the tracker of a stream after each of its blocks."""
     spec = spec_of(WIDTH, **{"n_components": N_FEATURES, "n_terms": "auto", **params})
-    tracker = Tracker.planned(spec, rows[:64])
+    tracker = Tracker.planned(spec, rows[:64], np.ones(64))
     for start in range(64, rows.shape[0], block):
         part = rows[start : start + block]
         tracker = tracker.absorbed(part, np.ones(len(part)), start + len(part))

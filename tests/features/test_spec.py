@@ -53,8 +53,7 @@ def test_learners_have_no_buckets_and_no_dtype():
 
 def test_descriptors_divide_what_is_for_all_and_have_their_own():
     spec = spec_of(6, columns=VIEWS, n_components=7, beta={"low": 2.0, "high": "auto"})
-    assert spec.sizes == (4, 3)
-    assert spec.n_components == 7
+    assert [block.n_components for block in spec.blocks] == [4, 3]
     assert [block.beta for block in spec.blocks] == [2.0, "auto"]
     assert [block.n_features for block in spec.blocks] == [3, 2]
     assert spec.descriptors == {"low": range(0, 3), "high": (5, 3)}
