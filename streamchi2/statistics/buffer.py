@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Block:
     """
 
     rows: NDArray[np.floating[Any]] | sparse.csr_array
-    targets: NDArray[np.int64] | NDArray[np.float64] | None
+    targets: NDArray[np.int64] | Annotated[NDArray[np.float64], "any"] | None
     weights: NDArray[np.float64]
 
     @property
