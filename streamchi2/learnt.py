@@ -21,10 +21,8 @@ from streamchi2.solvers.dual import DualFactor
 from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block
 from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.sample import Sample, keys_of
+from streamchi2.statistics.sample import keys_of
 from streamchi2.statistics.targets import Targets, matrix
-
-SAMPLED_ROWS = 1024  # that are left out to choose the penalty
 
 
 @saved("stream_settings")
@@ -62,8 +60,7 @@ class Settings:
 
     @property
     def seed(self) -> int:
-        """The seed of the sample of labelled rows."""
-        # Another one than that of the rows on which the kernel is measured.
+        """The seed of the keys of rows: another one than that of the tracker's sample."""
         return 1 if self.spec is None else self.spec.seed + 1
 
     def as_sampled(self, rows: Rows) -> Rows:
@@ -78,13 +75,12 @@ class Prepared(NamedTuple):
     features: Floats | None
     keys: NDArray[np.uint64] | None
     tracker: Tracker | None
-    sample: Sample | None
 
 
 @saved("learnt")
 @dataclass(eq=False)
 class Learnt:
-    """Map, statistics and samples of the rows of whole blocks.
+    """Map and statistics of the rows of whole blocks.
 
     Law: merging what shards have learnt under one map equals one pass, to rounding.
     """
@@ -92,7 +88,6 @@ class Learnt:
     settings: Settings
     tracker: Tracker | None
     statistics: FeatureStatistics | None
-    sample: Sample | None  # of labelled rows
     targets: Targets | None
     position: int = 0  # rows learnt
     # Labelled rows that counted, and all of them, when the penalty was last due to be chosen.
@@ -141,17 +136,11 @@ class Learnt:
             # A first block of one row may be an outlier: the origin is the mean of all of these.
             origin = features.mean(axis=0, dtype=np.float64)
             statistics = cls._statistics(settings, tracker, origin, _target_origin(block, targets))
-        learnt = cls(settings, tracker, statistics, cls._sample(settings, targets), targets)
+        learnt = cls(settings, tracker, statistics, targets)
         learnt.planned_on = block.n_rows
         # The tracker has seen these rows: it was planned on them.
         learnt.commit(learnt._prepared(block, features, tracker))
         return learnt
-
-    @staticmethod
-    def _sample(settings: Settings, targets: Targets | None) -> Sample | None:
-        if not settings.learns or targets is None:
-            return None
-        return Sample(SAMPLED_ROWS, settings.seed, settings.half_life)
 
     @staticmethod
     def _statistics(
@@ -244,28 +233,17 @@ class Learnt:
         return self._prepared(block, features, tracker)
 
     def _prepared(self, block: Block, features: Floats | None, tracker: Tracker | None) -> Prepared:
-        if self.sample is None:
-            return Prepared(block, features, None, tracker, None)
-        rows = self.settings.as_sampled(block.rows)
-        keys = keys_of(rows, self.sample.seed)
-        sample, labelled = self.sample, block.labelled()
-        if labelled.any():
-            part = slice(None) if labelled.all() else labelled
-            sample = sample.absorbed(
-                block.rows[part],
-                block.weights[part],
-                None if block.targets is None else block.targets[part],
-                self.n_columns,
-                keys[part],
-            )
-        return Prepared(block, features, keys, tracker, sample)
+        keys = None
+        if self.settings.learns and self.targets is not None:
+            keys = keys_of(self.settings.as_sampled(block.rows), self.settings.seed)
+        return Prepared(block, features, keys, tracker)
 
     def commit(self, prepared: Prepared) -> None:
         """Add a block that has been prepared."""
-        block, features, keys, tracker, sample = prepared
+        block, features, keys, tracker = prepared
         if self.statistics is not None:
             self.statistics.add(features, block.targets, self.n_columns, block.weights, keys)
-        self.tracker, self.sample = tracker, sample
+        self.tracker = tracker
         self.position += block.n_rows
 
     def conclude(self) -> None:
@@ -293,8 +271,6 @@ class Learnt:
         self.targets = targets
         if self.statistics is not None and other.statistics is not None:
             self.statistics.merge(other.statistics, columns, self.n_columns)
-        if self.sample is not None and other.sample is not None:
-            self.sample = self.sample.merged(other.sample, columns, self.n_columns)
         self.position += other.position
         self.forget_choice()
 
@@ -313,12 +289,12 @@ class Learnt:
             statistics = self._statistics(
                 settings, tracker, statistics.origin, statistics.target_origin
             )
-        return Learnt(settings, tracker, statistics, self._sample(settings, self.targets), self.targets)
+        return Learnt(settings, tracker, statistics, self.targets)
 
     def copy(self) -> Learnt:
         """Return an independent object in the same state."""
         statistics = None if self.statistics is None else self.statistics.copy()
-        # Tracker, sample and targets are values: replaced, never changed.
+        # Tracker and targets are values: replaced, never changed.
         twin = replace(self, statistics=statistics)
         twin.planned_on = self.planned_on
         return twin

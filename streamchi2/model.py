@@ -29,7 +29,7 @@ from streamchi2.solvers.problem import Decision, RegressionProblem
 from streamchi2.solvers.through_origin import through_origin
 from streamchi2.statistics.class_weight import class_factors
 from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.sample import Sample, distinct
+from streamchi2.statistics.sample import distinct
 from streamchi2.statistics.targets import Targets, matrix
 from streamchi2.threads import one_blas_thread
 
@@ -53,7 +53,6 @@ class Learnt(Protocol):
     """What models are made of."""
 
     statistics: FeatureStatistics | None
-    sample: Sample | None  # of labelled rows
     targets: Targets | None
 
     @property
@@ -231,7 +230,7 @@ class _Rows:
 def _sampled_rows(learnt: Learnt, spec: LearnerSpec, factors: NDArray[np.float64] | None) -> _Rows:
     """Return the rows to be left out: of those that are kept the ones with the smallest keys."""
     statistics, columns = _labelled(learnt)
-    kept, sample = statistics.kept, learnt.sample
+    kept, sample = statistics.kept, statistics.sample
     if kept is not None:
         dense = _dense(kept.targets, columns.n_columns)
         first, weights, targets = distinct(kept.keys, kept.weights, dense)
@@ -240,8 +239,7 @@ def _sampled_rows(learnt: Learnt, spec: LearnerSpec, factors: NDArray[np.float64
         features = kept.features[first]
     elif sample is not None and sample.rows is not None:
         weights, targets = sample.weights, _padded(sample.targets, columns.n_columns)
-        feature_map = learnt.feature_map
-        features = sample.rows if feature_map is None else feature_map.transform(sample.rows)
+        features = sample.rows
     else:
         raise NoTargetError("no row has had a target yet")
     if factors is not None:

@@ -23,7 +23,7 @@ from streamchi2.checks import Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import MapSpec
 from streamchi2.learnt import Learnt, Settings
-from streamchi2.model import Model, choose, fit
+from streamchi2.model import Model, choose, fit, is_dual
 from streamchi2.provenance import Provenance, merged_provenance
 from streamchi2.saving import register
 from streamchi2.solvers.choice import Choice, LearnerSpec
@@ -461,7 +461,8 @@ class Stream:
         """Solve the model at the last end of a block, if any row had a target."""
         present, choice = self.present(), self.choice(spec)
         if present is not None and choice is not None:
-            self.latest = fit(present, spec, choice, present.grown_factor(choice))
+            factor = present.grown_factor(choice) if is_dual(present, spec) else None
+            self.latest = fit(present, spec, choice, factor)
         self.unsolved = False
 
     def merge(self, other: Self, spec: LearnerSpec | None = None) -> None:

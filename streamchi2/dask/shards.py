@@ -70,7 +70,7 @@ def _lighter(stream: Stream) -> Stream:
 def under(stream: Stream, tracker: Tracker, *, learns: bool) -> Stream:
     """Return a stream in the same state under another tracker, its pending rows learnt."""
     settled, settings = stream.settled(), replace(stream.settings, learns=learns)
-    kept: dict[str, Any] = {} if learns else {"statistics": None, "sample": None}
+    kept: dict[str, Any] = {} if learns else {"statistics": None}
     learnt = replace(settled, settings=settings, tracker=tracker, **kept)
     changes = {"settings": settings, "learnt": learnt, "pending": None}
     return Stream._from_saved(stream._saved_state() | changes)

@@ -13,8 +13,10 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
 from streamchi2.statistics.fading import faded_to_end
 from streamchi2.statistics.moments import Moments, RegressionMoments, largest_of, of_classes
+from streamchi2.statistics.sample import Sample
 from streamchi2.statistics.targets import has_target, matrix, moved
 
+SAMPLED_ROWS = 1024  # that are left out to choose the penalty
 _LARGEST = 1e150  # of features times the roots of their weights: squares can be summed
 _LEAST_WEIGHT = np.finfo(np.float64).tiny  # rows fade, but solvers divide by their weights
 
@@ -56,7 +58,7 @@ class FeatureStatistics:
     """Features of all rows: those with a target for the regression, the others for components.
 
     Rows with a target are kept as they are while they are at most ``cap``, so that a model can be
-    solved in dual form; then they become moments. Rows without one are moments at once, of another
+    solved in dual form; then they become moments, and a sample of them is kept. Rows without one are moments at once, of another
     kind. With a half-life each kind ages by its own rows alone.
 
     Law: merging equals having seen both streams, to rounding; an empty side changes nothing.
@@ -84,6 +86,8 @@ class FeatureStatistics:
         Rows with a target, until they become moments.
     labelled : tuple of Moments
         Afterwards: one, or one for each class.
+    sample : Sample or None
+        A sample of the features of rows with a target, once these are moments.
     unlabelled : Moments or None
         Those of rows without a target.
     """
@@ -100,6 +104,7 @@ class FeatureStatistics:
     counted_unlabelled: float = 0.0
     kept: Kept | None = None
     labelled: tuple[Moments, ...] = ()
+    sample: Sample | None = None
     unlabelled: Moments | None = None
 
     @property
@@ -159,9 +164,12 @@ class FeatureStatistics:
         columns = targets if targets.ndim == 1 else np.asarray(matrix(targets, self.n_targets))
         rows = Kept(features, columns, weights * shares, keys)
         if self.labelled or self.n_labelled + n_rows > self.cap:
+            sample = (self.sample or self._sample_of_kept()).absorbed(
+                features, weights, columns, self.n_targets, keys
+            )
             moments = self.labelled or self._moments_of_kept()
             self._pour(rows, moments, fading)
-            self.labelled, self.kept = moments, None
+            self.labelled, self.sample, self.kept = moments, sample, None
         else:
             if self.kept is not None:
                 self.kept.append(rows, fading)
@@ -192,6 +200,15 @@ class FeatureStatistics:
             self._pour(self.kept, moments)
         return moments
 
+    def _sample_of_kept(self) -> Sample:
+        """Return the sample of the kept rows, as if they came now."""
+        sample, kept = Sample(SAMPLED_ROWS, 0, self.half_life), self.kept
+        if kept is None:
+            return sample
+        shares, _ = faded_to_end(kept.weights.size, self.half_life)
+        weights = kept.weights / np.maximum(shares, _LEAST_WEIGHT)
+        return sample.absorbed(kept.features, weights, kept.targets, self.n_targets, kept.keys)
+
     def grow(self, n_targets: int) -> None:
         """Let there be more columns of targets, which have been zero so far."""
         more = n_targets - self.n_targets
@@ -208,7 +225,8 @@ class FeatureStatistics:
     def fold(self) -> Self:
         """Let kept rows become moments."""
         if not self.labelled:
-            self.labelled, self.kept = self._moments_of_kept(), None
+            sample = self._sample_of_kept()
+            self.labelled, self.sample, self.kept = self._moments_of_kept(), sample, None
         return self
 
     def folded(self) -> Self:
@@ -286,13 +304,16 @@ class FeatureStatistics:
                 self.kept.append(rows)
             self.kept = self.kept or rows
             return
-        theirs = other.folded().labelled
+        theirs = other.folded()
         self.fold()
+        assert self.sample is not None
+        assert theirs.sample is not None
+        self.sample = self.sample.merged(theirs.sample, columns, self.n_targets)
         if self.by_class:
-            for column, part in zip(columns.tolist(), theirs, strict=False):
+            for column, part in zip(columns.tolist(), theirs.labelled, strict=False):
                 self.labelled[column].merge(part)
         else:
-            self.labelled[0].merge(theirs[0], columns)
+            self.labelled[0].merge(theirs.labelled[0], columns)
 
     def copy(self) -> Self:
         """Return an independent object in the same state."""
