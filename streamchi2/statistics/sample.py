@@ -19,7 +19,7 @@ from streamchi2.checks import Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import saved
-from streamchi2.statistics.fading import epoch, growth
+from streamchi2.statistics.fading import faded_to_end
 from streamchi2.statistics.targets import matrix
 
 _FORGOTTEN = 1e-250  # weights that have faded below this are no rows any more
@@ -135,8 +135,8 @@ class Sample:
     weights are those of the whole stream, since a row that is kept has been kept from its first
     copy on; with one they are those since the row last came in.
 
-    Law: the sample does not depend on how the stream was cut, to the bit; merging, in either order,
-    gives that of both streams, which end "now" where there is a half-life.
+    Law: without a half-life the sample does not depend on how the stream was cut, to the bit;
+    merging, in either order, gives that of both streams, which end "now" where there is one.
 
     Parameters
     ----------
@@ -151,8 +151,10 @@ class Sample:
     ----------
     rows : ndarray or csr_array, shape (k, d), or None
         The distinct rows, each as it came first.
-    keys : ndarray, shape (k,)
-        Their hashes.
+    keys, weights : ndarray, shape (k,)
+        Their hashes, and the weights of all copies of each as of now.
+    newest : ndarray, shape (k,)
+        Position of the latest copy.
     n_rows : int
         Rows of the stream, copies included.
 
@@ -174,20 +176,14 @@ class Sample:
     n_rows: int = 0
     keys: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     newest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    # Of weights and of weights times targets, in the unit of the epoch of the latest row.
-    sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     target_sums: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     rows: NDArray[np.floating[Any]] | sparse.csr_array | None = None
 
     @property
-    def weights(self) -> NDArray[np.float64]:
-        """Weight of all copies of each row, as faded by now."""
-        return self.sums / growth(np.float64(max(self.n_rows - 1, 0)), self.half_life)
-
-    @property
     def targets(self) -> NDArray[np.float64]:
         """Weighted mean of the targets of all copies, shape (k, n_targets); of labels, shares."""
-        return self.target_sums / self.sums[:, None]
+        return self.target_sums / self.weights[:, None]
 
     def absorbed(
         self,
@@ -215,43 +211,26 @@ class Sample:
         keys = keys_of(rows, self.seed) if keys is None else keys
         targets = np.empty((keys.size, 0)) if targets is None else targets
         n_rows = keys.size
-        if n_rows == 0:
-            return self
         positions = self.n_rows + np.arange(n_rows)
-        epochs = epoch(positions.astype(np.float64), self.half_life)
-        begun = self._entering(epochs[0])
-        scores, old_scores = self._scores(keys, positions), begun._scores(begun.keys, begun.newest)
         index = np.arange(n_rows)
-        if old_scores.size == self.size:
+        if self.keys.size == self.size:
             # A copy scores no worse than its row does: no row that matters is beyond the worst.
-            index = np.flatnonzero(scores <= old_scores[-1])
+            worst = self._scores(self.keys[-1:], self.newest[-1:])
+            index = np.flatnonzero(self._scores(keys, positions) <= worst)
+        shares, fading = faded_to_end(n_rows, self.half_life)
+        weights = (weights * shares)[index]
         columns = matrix(targets[index], n_targets)
         columns = columns.toarray() if isinstance(columns, sparse.csr_array) else columns
-        grown = weights[index] * growth(positions[index].astype(np.float64), self.half_life)
         block = replace(
             self,
             n_rows=self.n_rows + n_rows,
             keys=keys[index],
             newest=positions[index],
-            sums=grown,
-            target_sums=grown[:, None] * columns,
+            weights=weights,
+            target_sums=weights[:, None] * columns,
             rows=rows[index],
         )
-        sample = begun._joined(block)
-        cut = int(np.count_nonzero(epochs == epochs[0]))
-        if cut == n_rows > 1 and self.half_life is not None and sample.keys.size == self.size:
-            # Row by row, one that is kept as fresh now may have been out before its last copy.
-            worst = sample._scores(sample.keys[-1:], sample.newest[-1:])
-            out = [begun.keys[old_scores > worst], block.keys[scores[index] > worst]]
-            cut = n_rows // 2 if np.isin(np.concatenate(out), sample.keys).any() else n_rows
-        if cut == n_rows:
-            return sample
-        sample = self
-        for part in (slice(cut), slice(cut, None)):
-            sample = sample.absorbed(
-                rows[part], weights[part], targets[part], n_targets, keys[part]
-            )
-        return sample
+        return self._later(0, fading)._joined(block)
 
     def merged(
         self, other: Self, columns: NDArray[np.intp] | None = None, n_targets: int | None = None
@@ -279,8 +258,18 @@ class Sample:
         n_targets = max(self.target_sums.shape[1], width) if n_targets is None else n_targets
         target_sums = np.zeros((other.keys.size, n_targets))
         target_sums[:, columns[:width]] = other.target_sums
-        n_rows = self.n_rows + other.n_rows
-        return self._ending(n_rows)._joined(replace(other, target_sums=target_sums)._ending(n_rows))
+        other = replace(other, target_sums=target_sums)
+        return self._later(other.n_rows)._joined(other._later(self.n_rows))
+
+    def _later(self, n_rows: int, fading: float = 1.0) -> Self:
+        """Return this sample as that of a stream with more rows before these, which have faded."""
+        return replace(
+            self,
+            n_rows=self.n_rows + n_rows,
+            newest=self.newest + n_rows,
+            weights=fading * self.weights,
+            target_sums=fading * self.target_sums,
+        )
 
     def _joined(self, other: Self) -> Self:
         """Return the best of the rows of both sides, copies on their first."""
@@ -291,18 +280,20 @@ class Sample:
         )
         newest = np.zeros(unique.size, np.int64)
         np.maximum.at(newest, group, np.concatenate([self.newest, other.newest]))
+        weights: NDArray[np.float64] = np.bincount(
+            group, np.concatenate([self.weights, other.weights])
+        ).astype(np.float64)
         best = np.lexsort((unique, self._scores(unique, newest)))[: self.size]
+        best = best[weights[best] > _FORGOTTEN]
         place = np.full(unique.size, best.size)  # the rest share one more
         place[best] = np.arange(best.size)
-        group, both = place[group], np.concatenate([self.sums, other.sums])
-        sums: NDArray[np.float64] = np.bincount(group, both, best.size + 1)[:-1].astype(np.float64)
         targets = np.vstack([targets, other.target_sums])
         return replace(
             other,
             keys=unique[best],
             newest=newest[best],
-            sums=sums,
-            target_sums=_summed(group, np.ones(group.size), targets, best.size + 1)[:-1],
+            weights=weights[best],
+            target_sums=_summed(place[group], np.ones(group.size), targets, best.size + 1)[:-1],
             rows=_chosen(self.rows, other.rows, first[best]),
         )
 
@@ -313,31 +304,3 @@ class Sample:
         if self.half_life is not None:
             scores -= newest * (math.log(2.0) / self.half_life)
         return scores
-
-    def _entering(self, coming: np.float64) -> Self:
-        """Return this sample in the unit of an epoch, without the rows that are long forgotten."""
-        last = epoch(np.float64(max(self.n_rows - 1, 0)), self.half_life)
-        if last == coming or self.rows is None:
-            return self
-        unit = np.exp2(last - coming)
-        stay = np.flatnonzero(self.sums * unit >= _FORGOTTEN)
-        return replace(
-            self,
-            keys=self.keys[stay],
-            newest=self.newest[stay],
-            sums=self.sums[stay] * unit,
-            target_sums=self.target_sums[stay] * unit,
-            rows=self.rows[stay],
-        )
-
-    def _ending(self, n_rows: int) -> Self:
-        """Return this sample as that of the latest of so many rows, in the unit of their end."""
-        last = (np.float64(max(n - 1, 0)) for n in (n_rows, self.n_rows))
-        now, before = (growth(position, self.half_life) for position in last)
-        return replace(
-            self,
-            n_rows=n_rows,
-            newest=self.newest + (n_rows - self.n_rows),
-            sums=self.sums * (now / before),
-            target_sums=self.target_sums * (now / before),
-        )

@@ -183,14 +183,3 @@ def test_reading_copying_and_pickling_change_nothing(stream, half_life):
         assert twin == histogram
         assert bits(twin.update([[1.0]])) == bits(histogram.copy().update([[1.0]]))
     assert bits(histogram) == before
-
-
-@pytest.mark.parametrize("half_life", [None, 30.0])
-def test_a_faded_histogram_is_that_of_lighter_rows(half_life):
-    rng = np.random.default_rng(0)
-    rows = rng.dirichlet(np.ones(10), size=80) * (rng.random((80, 10)) < 0.7)
-    faded = LogHistogram(half_life=half_life).update(rows[:40]).fade(0.25).update(rows[40:])
-    weights = np.repeat([0.25, 1.0], 40)
-    lighter = LogHistogram(half_life=half_life).update(rows, sample_weight=weights)
-    np.testing.assert_allclose(faded.weights, lighter.weights)
-    assert faded.n_zeros == pytest.approx(lighter.n_zeros)
