@@ -195,7 +195,7 @@ class Learnt:
         So its bits do not depend on when somebody asked. None where rows are not kept, or change
         their weights.
         """
-        statistics, kept = self.statistics, None if self.statistics is None else self.statistics.kept
+        kept = None if self.statistics is None else self.statistics.kept
         if kept is None or self.settings.half_life is not None or self.settings.by_class:
             self.factor = None
             return None
@@ -241,7 +241,7 @@ class Learnt:
     def commit(self, prepared: Prepared) -> None:
         """Add a block that has been prepared."""
         block, features, keys, tracker = prepared
-        if self.statistics is not None:
+        if self.statistics is not None and features is not None:
             self.statistics.add(features, block.targets, self.n_columns, block.weights, keys)
         self.tracker = tracker
         self.position += block.n_rows
@@ -301,12 +301,11 @@ class Learnt:
 
 
 def _target_origin(block: Block, targets: Targets | None) -> NDArray[np.float64] | None:
-    """Return the mean of the first numbers; zeros for labels and indicators, whose mean is small."""
-    if targets is None:
+    """Return the mean of the first numbers; zeros for labels and indicators."""
+    if targets is None or block.targets is None:
         return None
     labelled = block.labelled()
     if targets.kind != "numbers" or not labelled.any():
         return np.zeros(targets.n_columns)
     numbers = matrix(block.targets[labelled], targets.n_columns)
-    mean: NDArray[np.float64] = numbers.mean(axis=0)
-    return mean
+    return np.asarray(numbers.mean(axis=0), dtype=np.float64)

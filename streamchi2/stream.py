@@ -1,4 +1,4 @@
-"""One stream of rows: the block that is pending, what was learnt before it, and where rows are from.
+"""One stream of rows: what is pending, what was learnt before, and where rows came from.
 
 Every estimator of both front ends holds one. Rows are learnt in blocks whose ends are decided by
 what has been learnt (:mod:`streamchi2.statistics.schedule`), so that nothing depends on how rows
@@ -490,10 +490,10 @@ class Stream:
     def _absorbed(self, shard: Self) -> Self:
         """Return this stream with all that another one has seen; neither is of use afterwards."""
         targets, columns = self.targets, None
-        if self.targets is not None:
+        if self.targets is not None and shard.targets is not None:
             targets, columns = self.targets.merged(shard.targets)
         rows = shard._pending_block()
-        if rows is not None and columns is not None and targets is not None:
+        if rows is not None and rows.targets is not None and columns is not None and targets:
             rows = replace(rows, targets=moved(rows.targets, columns, targets.n_columns))
         if shard.learnt is None:
             if rows is not None:

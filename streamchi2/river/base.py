@@ -90,7 +90,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         self._start_caches()
 
     def _start_caches(self) -> None:
-        self._reader = DictReader(KeyColumns(self.descriptors))
+        self._reader = DictReader(KeyColumns(vars(self).get("descriptors")))
         # Each is replaced as a whole, so that threads that only predict may share an estimator.
         self._featurised: tuple[FeatureMap, Row, Floats] | None = None
         self._checked: tuple[Any, LearnerSpec | None] = (None, None)
@@ -208,7 +208,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         Give each worker a shard, let it learn its part of the stream, and :meth:`merge` the shards.
         The map must have been planned for good: refused before.
         """
-        stream = self._opened().shard()
+        stream = self._fitted_stream().shard()
         shard: Self = self.clone()
         shard._seed, shard._stream = self._seed, stream
         return shard
@@ -268,7 +268,9 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
     ) -> list[tuple[Targets | None, Any, float]]:
         """Return for each row what is known of targets after it, its target, and its weight."""
         if targets is None or before is None:
-            absent = None if before is None else before.absent(1)[0]
+            absent: Any = None
+            if before is not None:
+                absent = -1 if before.kind == "labels" else before.absent(1)[0]
             return [(before, absent, weight) for weight in weights]
         steps: list[tuple[Targets | None, Any, float]] = []
         for given, weight in zip(targets, weights, strict=True):
@@ -344,13 +346,13 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         self._featurised = feature_map, row, features
         return features
 
-    def _opened(self) -> Stream:
+    def _fitted_stream(self) -> Stream:
         if self._stream is None:
             raise AttributeError(f"this {type(self).__name__} has no map yet: learn a row first")
         return self._stream
 
     def _tracker(self) -> Tracker:
-        learnt = self._opened().present()
+        learnt = self._fitted_stream().present()
         assert learnt is not None
         assert learnt.tracker is not None
         return learnt.tracker

@@ -159,7 +159,7 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         return {label: shares.get(label, 0.0) for label in self._labels()}
 
     def _labels(self) -> list[Any]:
-        targets = self._opened().targets
+        targets = self._fitted_stream().targets
         assert targets is not None
         return sorted(targets.names)
 
@@ -181,7 +181,7 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         labels = [] if model is None else self._labels()
         shares = [list(self._shares(model, row).values()) for row in scores]
         table = np.array(shares, dtype=np.float64).reshape(len(frame), len(labels))
-        return to_native_frame(table, columns=labels, like=frame)
+        return to_native_frame(dict(zip(labels, table.T, strict=True)), like=frame)
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of labels of the same kind and index; None before the first label."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import Floats, Rows
+from streamchi2.checks import Floats
 from streamchi2.saving import saved
 from streamchi2.statistics.targets import has_target, matrix
 
@@ -144,17 +144,14 @@ class PendingRows:
             blocks = [joined(self.blocks, n_columns).part(start, min(stop, first))]
         if singles:
             blocks.append(_of_singles(singles))
-        features = None
-        if start >= first and all(each is not None for *_, each in singles):
-            features = np.stack([each for *_, each in singles])
-        return joined(blocks, n_columns), features
+        features = [each for *_, each in singles if each is not None]
+        complete = len(features) == stop - start
+        return joined(blocks, n_columns), np.stack(features) if complete else None
 
     def copy(self) -> Self:
         """Return an independent object with the same rows, which are never changed in place."""
         twin = type(self)()
-        twin.__dict__.update(
-            self.__dict__, blocks=list(self.blocks), singles=list(self.singles)
-        )
+        twin.__dict__.update(self.__dict__, blocks=list(self.blocks), singles=list(self.singles))
         return twin
 
 

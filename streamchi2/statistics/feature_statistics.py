@@ -58,8 +58,8 @@ class FeatureStatistics:
     """Features of all rows: those with a target for the regression, the others for components.
 
     Rows with a target are kept as they are while they are at most ``cap``, so that a model can be
-    solved in dual form; then they become moments, and a sample of them is kept. Rows without one are moments at once, of another
-    kind. With a half-life each kind ages by its own rows alone.
+    solved in dual form; then they become moments, and a sample of them is kept. Rows without one
+    are moments at once, of another kind. With a half-life each kind ages by its own rows alone.
 
     Law: merging equals having seen both streams, to rounding; an empty side changes nothing.
 

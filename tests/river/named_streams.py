@@ -57,6 +57,11 @@ def state_of(model: Any) -> bytes:
     return dumped(model._stream)
 
 
+def statistics_of(model: Any) -> bytes:
+    """Return all that has been learnt, pending rows included, but not how much was solved."""
+    return dumped(model._stream.settled())
+
+
 # A key may belong to two descriptors, or to none.
 DESCRIPTORS = {"few": ["colour 1", "colour 0"], "all": "colour "}
 CLASSIFIERS = {

@@ -110,7 +110,7 @@ def test_what_files_cannot_hold_is_refused_with_the_way_out(descriptors):
         ({"descriptors": DESCRIPTORS, "beta": {"few": 1.0}}, "beta must have a value for each"),
         ({"descriptors": DESCRIPTORS, "n_components": {"few": 3}}, "n_components must have"),
         ({"descriptors": DESCRIPTORS, "n_components": {"few": 3, "all": None}}, "n_components"),
-        ({"n_components": None, "basis": "additive"}, "n_components must be a number"),
+        ({"n_components": None, "basis": "additive"}, "n_components must be"),
         ({"penalty": "group_lasso"}, "needs descriptors"),
         ({"beta": {"few": 1.0}}, "beta must be"),
     ],

@@ -4,7 +4,16 @@ import pickle
 
 import numpy as np
 import pytest
-from named_streams import DESCRIPTORS, NAMES, histograms, learnt, make, state_of, targets_for
+from named_streams import (
+    DESCRIPTORS,
+    NAMES,
+    histograms,
+    learnt,
+    make,
+    state_of,
+    statistics_of,
+    targets_for,
+)
 
 from streamchi2 import errors
 from streamchi2.files import dumped, loaded
@@ -66,7 +75,7 @@ def test_the_rows_of_a_side_without_a_map_are_learnt(name, n_large):
     small = learnt(make(name), ROWS[n_large : n_large + 50], targets[n_large:])
     whole = learnt(make(name), ROWS[: n_large + 50], targets)
     large.merge(small)
-    assert state_of(large) == state_of(whole)
+    assert statistics_of(large) == statistics_of(whole)
 
 
 def test_classes_of_both_sides_are_known():

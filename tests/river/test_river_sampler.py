@@ -103,7 +103,7 @@ def test_landmarks_change_at_powers_of_four_and_at_2d_and_then_no_more():
     sampler, changes, last = ExpChi2Sampler(30, basis="landmarks", seed=0), [], None
     for position, row in enumerate(ROWS, 1):
         sampler.learn_one(row)
-        landmarks = sampler._tracker().feature_map.blocks[0].basis.landmarks
+        landmarks = sampler._tracker().feature_map.blocks[0].basis.landmarks.rows
         if last is None or landmarks is not last:
             changes.append((position, landmarks.shape[0]))
         last = landmarks

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from named_streams import histograms, learnt, state_of
+from named_streams import histograms, learnt, state_of, statistics_of
 from river import evaluate, metrics
 
 from streamchi2.errors import StateMismatchError
@@ -121,7 +121,7 @@ def test_rows_that_are_pending_are_handed_over(kind):
     small_first = pickle.loads(pickle.dumps(small))
     small_first.merge(large)
     large.merge(small)
-    assert state_of(large) == state_of(whole) == state_of(small_first)
+    assert statistics_of(large) == statistics_of(whole) == statistics_of(small_first)
 
 
 @each_kind
