@@ -370,7 +370,8 @@ def _nonzero_values(rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
     """Return the non-zero values of rows, in order, and how many each row has."""
     if isinstance(rows, sparse.csr_array):
         return rows.data, np.diff(rows.indptr).astype(np.int64)
-    n_values = np.count_nonzero(rows, axis=1)
-    values = rows.ravel()
+    nonzero = rows != 0.0
+    n_values, values = np.count_nonzero(nonzero, axis=1), rows.ravel()
     # Twice as fast as by a mask: no branch to mispredict.
-    return values if n_values.sum() == values.size else values[np.flatnonzero(values)], n_values
+    is_full = n_values.sum() == values.size
+    return values if is_full else values[np.flatnonzero(nonzero)], n_values

@@ -23,6 +23,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
+from streamchi2.files import dumped, loaded
 from streamchi2.statistics.log_histogram import LogHistogram
 
 
@@ -178,8 +179,27 @@ def test_dense_sparse_transposed_and_wider_rows_count_alike(stream, half_life, d
 def test_reading_copying_and_pickling_change_nothing(stream, half_life):
     histogram = histogram_of(*stream[:2], half_life=half_life)
     before = bits(histogram)
+    before_pickle = pickle.dumps(histogram)
     repr(histogram), histogram.density(), histogram.coarsened(2), histogram.n_zeros
-    for twin in (histogram.copy(), copy.deepcopy(histogram), pickle.loads(pickle.dumps(histogram))):
+    saved = loaded(dumped(histogram))
+    for twin in (histogram.copy(), copy.deepcopy(histogram), pickle.loads(before_pickle), saved):
         assert twin == histogram
         assert bits(twin.update([[1.0]])) == bits(histogram.copy().update([[1.0]]))
     assert bits(histogram) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("_first_key", -1, "range of floats"),
+        ("_first_key", 2047 * 64, "range of floats"),
+        ("_counts", np.array([1, -1]), "must not be negative"),
+        ("_zeros", -1, "must not be negative"),
+    ],
+)
+def test_forged_counts_are_refused(name, value, message):
+    histogram = LogHistogram().update([1.0, 0.0])
+    histogram.check_state()
+    setattr(histogram, name, value)
+    with pytest.raises(ValueError, match=message):
+        histogram.check_state()
