@@ -156,7 +156,7 @@ def test_products_of_features_are_those_that_kernel_error_measures(sampler, of_r
     ):
         exact, products = lines_of(ax)["pairs"].get_data()
         assert np.abs(products - exact).max() == pytest.approx(error.worst, rel=1e-12)
-        assert f"rms error {error.rms:.3g}, worst {error.worst:.3g}" in ax.get_title(loc="left")
+        assert f"rms {error.rms:.2g}\nworst {error.worst:.2g}" in ax.get_title(loc="left")
 
 
 def test_bars_reach_to_the_penalty_at_which_a_descriptor_comes_in(chooser):

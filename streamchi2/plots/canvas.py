@@ -42,7 +42,7 @@ def axes_to_draw_on(ax: Axes | None, title: str) -> Axes:
     if figure is not None and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(title, loc="left", fontsize=10, fontweight="bold", wrap=True)
+    ax.set_title(title, loc="left", fontsize=9, fontweight="bold")
     return ax
 
 

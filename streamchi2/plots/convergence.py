@@ -97,7 +97,7 @@ def plot_convergence(
     n_terms = as_positive_int(n_terms, name="n_terms")
     histogram = canvas.reading(estimator, "input_histogram_", descriptor)
     in_use = canvas.reading(estimator, "n_terms_", descriptor)
-    ax = canvas.axes_to_draw_on(ax, "Convergence of the series on the inputs seen")
+    ax = canvas.axes_to_draw_on(ax, "Convergence of the series")
     ax.axvline(in_use, color=canvas.GREY, lw=1.0, ls=":", label="terms in use")
     for name, (terms, errors) in relative_errors(histogram, n_terms).items():
         _, colour, marker = SERIES[name]

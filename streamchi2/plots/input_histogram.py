@@ -61,7 +61,7 @@ def plot_input_histogram(
         Those of the density. Nodes and abs(G) are on Axes of their own, the last of the figure.
     """
     histogram = canvas.reading(estimator, "input_histogram_", descriptor)
-    ax = canvas.axes_to_draw_on(ax, "Inputs of the kernel, and nodes k of the series")
+    ax = canvas.axes_to_draw_on(ax, "Inputs and nodes k")
     density, edges = density_of_logarithms(histogram)
     ax.stairs(density, edges, fill=True, color=canvas.BLUE, alpha=0.35, lw=0, label="inputs")
     ax.set(xscale="log", xlabel="value of an input", ylabel="density of log x")

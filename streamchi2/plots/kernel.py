@@ -34,7 +34,7 @@ def plot_kernel(estimator: Any, *, descriptor: str | None = None, ax: Axes | Non
     """
     error = canvas.reading(estimator, "kernel_error", descriptor)
     products, exact = canvas.reading(estimator, "_sampled_kernels", descriptor)
-    ax = canvas.axes_to_draw_on(ax, f"Features: rms error {error.rms:.3g}, worst {error.worst:.3g}")
+    ax = canvas.axes_to_draw_on(ax, f"Kernel error: rms {error.rms:.2g}\nworst {error.worst:.2g}")
     ax.plot(exact, products, ".", ms=1.5, color=canvas.BLUE, alpha=0.4, label="pairs")
     ax.axline((0, 0), slope=1, color=canvas.GREY, lw=0.8)
     ax.set(xlabel="exact kernel of two rows", ylabel="product of features")

@@ -78,7 +78,7 @@ def plot_progress(
     numbers = targets.dtype.kind == "f"
     scores = (np.abs(targets - predicted) if numbers else targets == predicted).astype(float)
     metric = "absolute error" if numbers else "accuracy"
-    ax = canvas.axes_to_draw_on(ax, f"Predicted, then learnt: {metric} {scores.mean():.3g}")
+    ax = canvas.axes_to_draw_on(ax, f"Prequential {metric} {scores.mean():.3g}")
     for index, position in enumerate(_transport_positions(estimator)):
         label = "k estimated again" if index == 0 else None
         ax.axvline(position, lw=1.2, color=canvas.GREY, ls=":", label=label)

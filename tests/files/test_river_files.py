@@ -14,7 +14,7 @@ from streamchi2.files import dumped, loaded, save
 
 @pytest.mark.parametrize(
     "labels",
-    [["b", "a", "日本\ud800"], [3, 1, 2], [True, False], [2.5, 1, "one"]],
+    [["b", "a", "日本\ud800"], [3, 1, 2], [True, False], [2.5, 1, False]],
     ids=["text", "integers", "booleans", "several kinds"],
 )
 def test_labels_keep_their_kinds_and_their_order(labels):
