@@ -124,9 +124,9 @@ class Basis(Value, ABC):
         """Return the basis in the coordinates that ``inputs_of`` gives: this one needs no rows."""
         return self
 
-    @abstractmethod
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
+        raise NotImplementedError  # of a basis that must be bound to coordinates first
 
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
         """Return the kernel that inner products of features approximate, over pairs of rows."""

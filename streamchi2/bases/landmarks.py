@@ -102,10 +102,6 @@ class LandmarkBasis(Basis):
         """Number of features D."""
         return int(self.whitening.shape[1])
 
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Refuse: without a map the landmarks have no coordinates."""
-        raise TypeError("a LandmarkBasis has features once it is bound to coordinates")
-
     def bind(self, inputs_of: Callable[[Rows], Floats]) -> AnchoredLandmarks:
         """Return the basis with its landmarks in the coordinates that ``inputs_of`` gives."""
         # The first feature that needs each landmark; in this order the whitening is a triangle.

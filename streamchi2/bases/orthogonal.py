@@ -70,20 +70,15 @@ class OrthogonalBasis(RandomBasis):
         return int(next_fast_len(max(narrowest, -(-self.n_phases // n_blocks)), real=True))
 
     @cached_property
-    def _double_flips(self) -> tuple[Floats, Floats]:
+    def _flips(self) -> tuple[Floats, Floats]:
         """First signs, and second signs times the length of the frequencies."""
         shape = (self.n_blocks + 1, self.block_width)
         signs = 2.0 * self.generator(0).randint(0, 2, shape, dtype=np.int64) - 1.0
         return signs[0], signs[1:] * np.sqrt(self.beta * self.block_width)
 
-    @cached_property
-    def _single_flips(self) -> tuple[Floats, Floats]:
-        first, second = self._double_flips
-        return first.astype(np.float32), second.astype(np.float32)
-
     def _transformed(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M), by flips and cosine transforms."""
-        first, second = self._single_flips if inputs.itemsize == 4 else self._double_flips
+        first, second = (signs.astype(inputs.dtype) for signs in self._flips)
         (n_rows, n_inputs), width = inputs.shape, self.block_width
         padded = np.zeros((n_rows, width), dtype=inputs.dtype)
         np.multiply(inputs, first[:n_inputs], out=padded[:, :n_inputs])

@@ -61,11 +61,7 @@ class PhaseBasis(Basis):
     @property
     def has_matrix(self) -> bool:
         """Whether the matrix of frequencies is small enough to be found and kept."""
-        return self.n_inputs <= _MOST_INPUTS and self._n_entries <= _MOST_ENTRIES
-
-    @property
-    def _n_entries(self) -> int:
-        return self.n_inputs * self.n_phases
+        return self.n_inputs <= _MOST_INPUTS and self.n_inputs * self.n_phases <= _MOST_ENTRIES
 
     def _transformed(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M), without the matrix."""
@@ -95,7 +91,7 @@ class PhaseBasis(Basis):
 
     def phases(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M)."""
-        if self.has_matrix and self._n_entries <= self.most_product:
+        if self.has_matrix and self.n_inputs * self.n_phases <= self.most_product:
             return product(inputs, self.matrix(inputs.dtype))
         return self._transformed(inputs)
 

@@ -148,24 +148,20 @@ class SubspaceBasis(PhaseBasis):
         return OrthogonalBasis(width, self.n_components, self.seed, self.beta, self.dof)
 
     @cached_property
-    def _double_filter(self) -> tuple[Floats, Floats]:
-        """Directions, and signs of the sketch times the root of the floor."""
+    def _signs(self) -> NDArray[np.float64]:
+        """Signs of the sketch, times the root of the floor."""
         signs = 2.0 * self.generator(2).randint(0, 2, self.n_inputs, np.int64) - 1.0
-        return self.directions.astype(np.float64), signs * np.sqrt(self.floor)
-
-    @cached_property
-    def _single_filter(self) -> tuple[Floats, Floats]:
-        return self.directions, self._double_filter[1].astype(np.float32)
+        scaled: NDArray[np.float64] = signs * np.sqrt(self.floor)
+        return scaled
 
     def _frequencies(self) -> NDArray[np.float64]:
         """Return what the plain frequencies make of filter and sketch."""
-        directions, signs = self._double_filter
-        n_directions = directions.shape[1]
+        n_directions = self.directions.shape[1]
         plain = self._plain._frequencies()
-        matrix: NDArray[np.float64] = directions @ plain[:n_directions]
+        matrix: NDArray[np.float64] = self.directions.astype(np.float64) @ plain[:n_directions]
         if self.n_buckets:
             buckets = n_directions + np.arange(self.n_inputs) % self.n_buckets
-            matrix += signs[:, None] * plain[buckets]
+            matrix += self._signs[:, None] * plain[buckets]
         return matrix
 
     def _transformed(self, inputs: Floats) -> Floats:
@@ -174,15 +170,17 @@ class SubspaceBasis(PhaseBasis):
 
     def _filtered(self, inputs: Floats) -> Floats:
         """Return filtered coordinates and the sketch behind them."""
-        directions, signs = self._single_filter if inputs.itemsize == 4 else self._double_filter
-        n_buckets = self.n_buckets
-        sketch = np.zeros((inputs.shape[0], n_buckets), dtype=inputs.dtype)
+        n_buckets, dtype = self.n_buckets, inputs.dtype
+        leading = product(inputs, self.directions.astype(dtype, copy=False))
+        if not n_buckets:
+            return leading
+        sketch = np.zeros((inputs.shape[0], n_buckets), dtype)
+        signed = inputs * self._signs.astype(dtype)
         # Coordinate i belongs to bucket i mod n_buckets: whole slices are added at a time.
-        for start in range(0, self.n_inputs if n_buckets else 0, n_buckets or 1):
-            part = slice(start, min(start + n_buckets, self.n_inputs))
-            sketch[:, : part.stop - start] += inputs[:, part] * signs[part]
-        filtered: Floats = np.hstack([product(inputs, directions), sketch])
-        return filtered
+        for start in range(0, self.n_inputs, n_buckets):
+            part = signed[:, start : start + n_buckets]
+            sketch[:, : part.shape[1]] += part
+        return np.hstack([leading, sketch])
 
     def __repr__(self) -> str:
         return (

@@ -248,10 +248,8 @@ class FeatureMap(Value):
 
     def _parts(self, columns: NDArray[np.int64]) -> list[tuple[slice, RowBlock]]:
         """Return for each block which values it reads, and the block for their columns."""
-        if self.columns is None:
-            return [(slice(None), RowBlock(self.blocks[0], columns))]
         parts = []
-        for block, ends in zip(self.blocks, self.columns, strict=True):
+        for block, ends in zip(self.blocks, self.columns or (range(2**62),), strict=True):
             assert isinstance(ends, range)  # as all descriptors of named rows have it
             inside = slice(*columns.searchsorted((ends.start, ends.stop)).tolist())
             parts.append((inside, RowBlock(block, columns[inside] - ends.start)))
