@@ -234,6 +234,8 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         if other._stream is None:
             return
         seed = other._seed if self._stream is None and self.seed is None else self._seed
+        if seed != other._seed:
+            raise StateMismatchError(f"seed must agree to merge, got {seed} and {other._seed}")
         stream = self._new_stream(seed) if self._stream is None else self._stream
         stream.merge(other._stream, self._learner_spec())
         self._stream, self._seed = stream, seed

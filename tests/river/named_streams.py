@@ -53,12 +53,13 @@ def learnt_in_frames(
 
 def state_of(model: Any) -> bytes:
     """Return everything that decides what a model says next, for comparisons bit for bit."""
-    model._saved_state()  # works out what is due
+    model._conclude()
     return dumped(model._stream)
 
 
 def statistics_of(model: Any) -> bytes:
     """Return all that has been learnt, pending rows included, but not how much was solved."""
+    model._conclude()
     return dumped(model._stream.settled())
 
 

@@ -100,11 +100,11 @@ def test_before_the_first_rows_are_there_the_rows_there_are_serve():
 
 
 def test_landmarks_change_at_powers_of_four_and_at_2d_and_then_no_more():
-    sampler, changes, last = ExpChi2Sampler(30, basis="landmarks", seed=0), [], None
+    sampler, changes, last = ExpChi2Sampler(40, basis="landmarks", seed=0), [], None
     for position, row in enumerate(ROWS, 1):
         sampler.learn_one(row)
         landmarks = sampler._tracker().feature_map.blocks[0].basis.landmarks.rows
         if last is None or landmarks is not last:
             changes.append((position, landmarks.shape[0]))
         last = landmarks
-    assert changes == [(1, 1), (4, 4), (16, 16), (60, 30)]
+    assert changes == [(1, 1), (4, 4), (16, 16), (64, 40), (80, 40)]
