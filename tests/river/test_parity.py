@@ -68,7 +68,7 @@ def test_statistics_choices_and_predictions_agree_to_rounding(kind, case):
     ours, theirs = (side._stream.settled() for side in (named, matrices))
     assert ours.feature_map == theirs.feature_map
     assert ours.position == theirs.position
-    np.testing.assert_array_equal(ours.sample.weights, theirs.sample.weights)
+    np.testing.assert_array_equal(ours.statistics.sample.keys, theirs.statistics.sample.keys)
     left, right = (side.statistics.folded().regression(None, whole=True) for side in (ours, theirs))
     assert left.weight == pytest.approx(right.weight, rel=1e-12)
     # One row alone has the features of a batch up to the rounding of float32.
