@@ -264,6 +264,11 @@ class Learnt:
         """Learn a block, all of it at once."""
         self.commit(self.prepare(block, features, n_jobs))
 
+    def refuse_other_map(self, other: Learnt) -> None:
+        """Refuse one whose features are others."""
+        if self.tracker is not None and other.tracker is not None:
+            self.tracker.merged(other.tracker)
+
     def merge(self, other: Learnt, targets: Targets | None, columns: Any) -> None:
         """Absorb what another one has learnt; its columns of targets have these indices here."""
         if self.tracker is not None and other.tracker is not None:

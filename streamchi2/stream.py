@@ -224,7 +224,7 @@ class Stream:
             return False
         with self.lock, deferred_interrupts(), one_blas_thread:
             self.refuse_torn()
-            before, self.targets = self.targets, after
+            before, work, self.targets = self.targets, self.work, after
             arrived = pending.copy()
             arrived.append(row, target, weight, features, labelled)
             due = spec is not None and self._solution_due(arrived.n_rows)
@@ -234,7 +234,7 @@ class Stream:
                 messages = self._end_block(arrived)
             except BaseException:
                 if self.pending is pending and not self.torn:
-                    self.targets = before
+                    self.targets, self.work = before, work
                 raise
             finally:
                 self.version += 1
@@ -478,7 +478,7 @@ class Stream:
             self._check_columns(shard)
             provenance = merged_provenance(self.provenance, shard.provenance)
             mine = self.copy()
-            young = not mine.is_planned and shard.is_planned
+            young = not mine.is_planned and shard.is_planned and shard.n_rows
             merged = shard._absorbed(mine) if young else mine._absorbed(shard)
             state = {**merged._saved_state(), "names": self.names, "provenance": provenance}
             if spec is not None and shard.n_rows:
@@ -492,6 +492,12 @@ class Stream:
         targets, columns = self.targets, None
         if self.targets is not None and shard.targets is not None:
             targets, columns = self.targets.merged(shard.targets)
+        if not shard.n_rows:
+            if self.learnt is not None and shard.learnt is not None:
+                self.learnt.refuse_other_map(shard.learnt)
+            if targets != self.targets:
+                self.targets = targets
+            return self
         rows = shard._pending_block()
         if rows is not None and rows.targets is not None and columns is not None and targets:
             rows = replace(rows, targets=moved(rows.targets, columns, targets.n_columns))
@@ -590,6 +596,8 @@ class Stream:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(vars(type(self)._from_saved(state)))
+        if self.learnt is not None:
+            self.learnt = self.learnt.copy()  # buffers of a pickle may be read-only
 
     def __repr__(self) -> str:
         return f"Stream(n_rows={self.n_rows}, n_pending={self.pending.n_rows})"

@@ -96,6 +96,8 @@ class _Encoder(_Way):
         """Return JSON for a value of any kind."""
         if isinstance(value, np.generic):
             value = value.item()
+        elif isinstance(value, np.ndarray):
+            value = np.asarray(value)  # one that maps a file, say
         write = _WRITERS.get(type(value))
         if write is None:
             write = _Encoder.thing if name_of(type(value)) else _Encoder.other

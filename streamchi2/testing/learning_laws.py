@@ -60,9 +60,10 @@ def check_merge(trial: Trial, *, cuts: Sequence[int]) -> None:
     Compared are what models say about rows and the public attributes that hold statistics. With
     ``alpha="auto"`` the penalty is what a fresh choice on the merged statistics gives, where one
     pass may have chosen it at another position. It must be the same however the rows were shared
-    out, and all else is compared with that number for alpha. A model of river's kind may be solved
-    at some rows only, so that the merged one is more up to date than the one of a single pass. Both
-    therefore learn all rows once more before they are compared.
+    out, and all else is compared with that number for alpha. Probabilities of a linear model, whose
+    sharpness is chosen with the penalty, are compared between merged models alone. A model of
+    river's kind may be solved at some rows only, so that the merged one is more up to date than the
+    one of a single pass. Both therefore learn all rows once more before they are compared.
 
     Sums are taken in another order. Those of float32 features are rounded to 6e-8 of themselves,
     which a model with a small penalty multiplies by as much as its equations are ill-conditioned;
@@ -95,7 +96,8 @@ def check_merge(trial: Trial, *, cuts: Sequence[int]) -> None:
         trial.learn(model)
     for model in models:
         case = f"when shards of {rest.stop} rows, cut at {list(cuts)}, are merged"
-        trial.compare(once, model, case, statistics=True)
+        trial.compare_statistics(once, model, case)
+        trial.compare(models[0], model, case)
 
 
 def _merged(trial: Trial, base: Any, pieces: list[slice]) -> Any:
@@ -196,7 +198,8 @@ def check_weights(trial: Trial, *, counts: Any = None, scale: float = 2.0**-10) 
         base = trial.learn(trial.fresh(**({"alpha": 0.1} if trial.alpha == "auto" else {})))
         weighted = trial.learn(_shard(trial, base), **{weights: counts.astype(float)})
         repeated = trial.learn(_shard(trial, base), np.repeat(np.arange(counts.size), counts))
-        trial.compare(repeated, weighted, "when weights stand for repeated rows")
+        case = "when weights stand for repeated rows"
+        trial.compare_statistics(repeated, weighted, case, names=())
     if trial.alpha in (None, "auto"):
         small = trial.learn(trial.fresh(), **{weights: np.full(trial.rows.shape[0], scale)})
         trial.compare(trial.learn(trial.fresh()), small, f"when all weights are {scale:g}")

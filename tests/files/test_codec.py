@@ -194,6 +194,7 @@ def test_the_order_in_memory_survives_and_so_do_products_in_place(order):
     assert twin.flags.f_contiguous == (order == "F")
     strided = np.arange(24.0).reshape(4, 6)[::2, ::3]
     assert_same(np.ascontiguousarray(strided), loaded(dumped(Box(strided))).content)
+    assert_same(strided, loaded(dumped(Box(strided.view(np.memmap)))).content)
     big_endian = np.arange(3, dtype=">i4")
     assert_same(np.arange(3, dtype=np.int32), loaded(dumped(Box(big_endian))).content)
 
