@@ -246,7 +246,7 @@ class Stream:
         """Return how many of the arriving rows complete a block; None where they do not."""
         most, most_labelled = self._lengths if self.is_planned else (self.plan_at, np.inf)
         n_missing, room = most - self.pending.n_rows, most_labelled - self.pending.n_labelled
-        if room < min(n_missing, arrived.n_rows):
+        if room <= min(n_missing, arrived.n_rows):
             reached = np.flatnonzero(np.cumsum(arrived.labelled()) >= room)
             n_missing = min([n_missing, *(reached[:1] + 1)])
         return int(n_missing) if n_missing <= arrived.n_rows else None
@@ -308,9 +308,11 @@ class Stream:
     @contextmanager
     def _committing(self) -> Iterator[None]:
         """Leave the stream torn unless all inside comes to its end."""
-        self.torn = True
-        yield
-        self.torn = False
+        try:
+            yield
+        except BaseException:
+            self.torn = True
+            raise
 
     def refuse_torn(self) -> None:
         """Refuse to go on where a change broke off in the middle."""
