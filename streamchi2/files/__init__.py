@@ -49,6 +49,15 @@ def save(estimator: Any, path: FilePath, *, key: Key = None) -> None:
     -----
     Equal states give equal bytes. A file has about 4 D^2 bytes for a learner of D features, and a
     few kilobytes for a sampler: maps are saved by their seed and nodes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from streamchi2 import LogHistogram, load
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "histogram.chi2")
+    >>> save(LogHistogram().update([[0.25, 0.75]]), path)
+    >>> load(path).n_rows
+    1
     """
     replace_file(path, packed(*_written(estimator), key=key))
 
@@ -97,23 +106,17 @@ def dumped(estimator: Any, *, key: Key = None) -> bytes:
 
 def loaded(data: bytes, *, key: Key = None) -> Any:
     """Return what :func:`dumped` has turned into bytes."""
-    content, body = unpacked(data, key=key)
-    if not isinstance(content, dict) or content.keys() != {"library", "object"}:
-        raise FormatError("the content must name the library and hold an object")
-    tree = content["object"]
+    tree, body = unpacked(data, key=key)
     if isinstance(tree, dict) and str(tree.get("class")).startswith("river."):
-        # Registers its classes. It takes a second, which only those who use river should wait.
+        # Importing river takes a second, which only those who use it should wait.
         import_module("streamchi2.river")
     return decoded(tree, body)
 
 
 def _written(estimator: Any) -> tuple[Json, list[memoryview]]:
-    from streamchi2 import __version__  # complete only after this module
-
     _refuse_pipeline(estimator)
     with estimator._lock() if hasattr(estimator, "_lock") else nullcontext():
-        tree, arrays = encoded(estimator)
-    return {"library": __version__, "object": tree}, arrays
+        return encoded(estimator)
 
 
 def _refuse_pipeline(estimator: Any) -> None:

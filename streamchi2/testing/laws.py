@@ -138,7 +138,8 @@ class Trial:
 
     def compare(self, expected: Any, actual: Any, case: str) -> None:
         """See that two models say the same about all rows."""
-        if where := difference(*(readings(it, self.rows) for it in (expected, actual)), self.rtol):
+        said = readings(expected, self.rows), readings(actual, self.rows)
+        if where := difference(*said, rtol=self.rtol):
             raise BrokenError(f"{where} {case}")
 
     def compare_statistics(
@@ -148,13 +149,14 @@ class Trial:
 
         Probabilities of linear models do not: how sharp they are is chosen at some rows only.
         """
-        said = []
-        for model in (expected, actual):
+
+        def said(model: Any) -> Readings:
             some = readings(model, self.rows)
             some |= {name: np.asarray(getattr(model, name, None)) for name in (*names, *_SOLUTION)}
             linear = hasattr(model, "coef_")
-            said.append({k: it for k, it in some.items() if not (linear and "proba" in k)})
-        if where := difference(*said, self.rtol):
+            return {name: it for name, it in some.items() if not (linear and "proba" in name)}
+
+        if where := difference(said(expected), said(actual), self.rtol):
             raise BrokenError(f"{where} {case}")
 
 
