@@ -120,7 +120,8 @@ def test_files_saved_while_another_thread_learns_hold_some_state(name):
 
 
 def test_shards_learnt_and_merged_in_threads_add_up():
-    base = ExpChi2Classifier(16, random_state=0).partial_fit(ROWS[:64], WORDS[:64])
+    params = {"alpha": 0.1, "adapt": False, "random_state": 0}
+    base = ExpChi2Classifier(16, **params).partial_fit(ROWS[:64], WORDS[:64])
     shards = [base.new_shard() for _ in range(4)]
     pieces = np.array_split(np.arange(64, 360), 4)
 
@@ -132,7 +133,7 @@ def test_shards_learnt_and_merged_in_threads_add_up():
         return run
 
     in_threads(*(work(shard, rows) for shard, rows in zip(shards, pieces, strict=True)))
-    whole = ExpChi2Classifier(16, random_state=0, adapt=False).partial_fit(ROWS, WORDS)
+    whole = ExpChi2Classifier(16, **params).partial_fit(ROWS, WORDS)
     assert base.n_samples_seen_ == 360
     np.testing.assert_allclose(
         base.decision_function(ROWS), whole.decision_function(ROWS), atol=1e-5

@@ -14,6 +14,7 @@ FIRST_ROWS = 64  # before a map is planned, by bases that need no data, and an o
 _PLANS = 4  # a young stream is planned anew whenever it has grown so many times
 _PROVISIONAL = 256  # rows up to which a reader of a young stream gets a plan on all of them
 _MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
+_NEARLY = 1.0 + 1e-6  # so that the longest half-lives move no position: 63.9999999 rows are 64
 _REESTIMATED = 4  # nodes are looked at again whenever rows have grown so many times
 
 
@@ -26,7 +27,7 @@ def block_rows(counted: float) -> int:
     >>> [block_rows(counted) for counted in (0.0, 15.9, 16.0, 64.0, 1000.0, 1e9)]
     [1, 1, 2, 8, 64, 1024]
     """
-    return min(LONGEST_BLOCK, 1 << max(0, math.frexp(counted)[1] - 4))
+    return min(LONGEST_BLOCK, 1 << max(0, math.frexp(counted * _NEARLY)[1] - 4))
 
 
 def kept_rows(n_features: int, first_rows: int) -> int:
@@ -55,7 +56,7 @@ def young_block_end(n_rows: int, first_rows: int) -> int:
     """Return where the pending block of a young stream ends: at the next plan, or before it.
 
     >>> [young_block_end(n_rows, 100) for n_rows in (0, 1, 3, 16, 17, 60, 64, 99)]
-    [1, 2, 4, 18, 18, 62, 72, 100]
+    [1, 2, 4, 18, 18, 64, 72, 100]
     """
     if n_rows == 0:
         return 1
@@ -134,7 +135,7 @@ def choice_due(counted: float, n_labelled: int, last: tuple[float, int] | None) 
     if last is None:
         return True
     then, n_then = last
-    grown = counted >= 2.0 * then or counted <= then / 2.0
+    grown = counted * _NEARLY >= 2.0 * then or counted <= then / 2.0 * _NEARLY
     return n_labelled > n_then and (grown or n_labelled - n_then >= counted)
 
 
