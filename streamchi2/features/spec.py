@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -262,7 +263,7 @@ class MapSpec(Value):
             return None
         return dict(zip(self.names, self.columns, strict=True))
 
-    @property
+    @cached_property
     def is_limited(self) -> bool:
         """Whether there are values whose features could not be held."""
         return any(block.largest_value < np.inf for block in self.blocks)

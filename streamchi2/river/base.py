@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
@@ -42,6 +42,8 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         "target_name": Label,
     }
     _learns: ClassVar[bool] = True  # statistics of the features, and a model from them
+    # Returns a target as Targets.encode_one takes it, or refuses it.
+    _checked_target: ClassVar[Callable[[Any], Any]]
 
     def __init__(
         self,
@@ -247,15 +249,16 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         if type(w) is float and len(rows) == 1 and w == 1.0:  # as almost always
             weights = [1.0]
         else:
-            weights = checked_weights(w, len(rows))
-        spec = self._learner_spec()
+            weights = _checked_weights(w, len(rows))
+        learner = self._learner_spec()
         stream = self._new_stream(self._seed) if self._stream is None else self._stream
         with stream.lock:
             stream.refuse_torn()
-            steps = self._encoded(stream.targets, targets, weights)
-            assert stream.spec is not None
-            if stream.spec.is_limited:
-                stream.spec.refuse_too_large(as_matrix(rows), lambda row, _: f" at row {row}")
+            steps = self._encoded(stream.targets, targets, weights, learner)
+            spec = stream.settings.spec
+            assert spec is not None
+            if spec.is_limited:
+                spec.refuse_too_large(as_matrix(rows), lambda row, _: f" at row {row}")
             for row, (after, target, weight) in zip(rows, steps, strict=True):
                 if weight == 0.0:
                     continue
@@ -263,10 +266,14 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
                 if self._learns and learnt is not None:
                     features = self._features(learnt.feature_map, row)
                 self._stream = stream
-                stream.append(row, target, weight, features, after, spec)
+                stream.append(row, target, weight, features, after, learner)
 
     def _encoded(
-        self, before: Targets | None, targets: Sequence[Any] | None, weights: Sequence[float]
+        self,
+        before: Targets | None,
+        targets: Sequence[Any] | None,
+        weights: Sequence[float],
+        learner: LearnerSpec | None,
     ) -> list[tuple[Targets | None, Any, float]]:
         """Return for each row what is known of targets after it, its target, and its weight."""
         if targets is None or before is None:
@@ -274,17 +281,24 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
             if before is not None:
                 absent = -1 if before.kind == "labels" else before.absent(1)[0]
             return [(before, absent, weight) for weight in weights]
+        factors: dict[Any, float] = {}
+        if learner is not None and isinstance(learner.class_weight, tuple):
+            factors = dict(learner.class_weight)
         steps: list[tuple[Targets | None, Any, float]] = []
         for given, weight in zip(targets, weights, strict=True):
-            after, code = before.encode_one(self._checked_target(given))
-            steps.append((after, code, weight))
+            target = self._checked_target(given)
+            after, code = before.encode_one(target)
             if weight > 0.0:  # others are no rows, and not even their labels are new
                 before = after
+            factor = factors.get(target, 1.0) if factors else 1.0
+            if factor == 1.0:
+                steps.append((after, code, weight))
+            elif factor == 0.0:  # it teaches the map alone: the row counts, without its label
+                steps.append((after, -1, weight))
+            else:
+                (product,) = _checked_weights(weight * factor, 1, "w times class_weight")
+                steps.append((after, code, product))
         return steps
-
-    def _checked_target(self, y: Any) -> Any:
-        """Return a target as :meth:`Targets.encode_one` takes it, or refuse it."""
-        raise NotImplementedError
 
     def _read_frame(self, X: Any) -> list[Row]:
         return frame_rows(into_frame(X), self._reader.keys)
@@ -296,7 +310,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     def _learner_spec(self) -> LearnerSpec | None:
         """Return the parameters that decide about the model, validated where they are new."""
-        given = [vars(self).get(name) for name in _MODEL_PARAMS]
+        given = list(map(vars(self).get, _MODEL_PARAMS))
         if self._checked[0] != given:
             self._checked = given, LearnerSpec.of(self._get_params())
         return self._checked[1]
@@ -398,7 +412,7 @@ def _comparable(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def checked_weights(w: Any, n_rows: int, name: str = "w") -> list[float]:
+def _checked_weights(w: Any, n_rows: int, name: str = "w") -> list[float]:
     """Return one weight per row, or refuse them."""
     given = w if np.ndim(w) == 0 else into_series(w).to_numpy()
     weights = as_weights(1.0 if given is None else given, n_rows, name=name)

@@ -14,7 +14,7 @@ from streamchi2.checks import as_label
 from streamchi2.docstrings import documented
 from streamchi2.model import Model
 from streamchi2.readings import DescriptorReadings
-from streamchi2.river.base import NamedStreamEstimator, checked_weights
+from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
 from streamchi2.statistics.targets import Targets
@@ -54,8 +54,10 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     >>> from streamchi2.river import ExpChi2Classifier
     >>> model = ExpChi2Classifier(n_components=256, seed=0)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 91.11%
+    Accuracy: 91.27%
     """
+
+    _checked_target = staticmethod(as_label)
 
     def __init__(
         self,
@@ -132,24 +134,6 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
 
     def _no_targets(self) -> Targets:
         return Targets("labels")
-
-    def _checked_target(self, y: Any) -> Any:
-        return as_label(y)
-
-    def _encoded(
-        self, before: Targets | None, targets: Sequence[Any] | None, weights: Sequence[float]
-    ) -> list[tuple[Targets | None, Any, float]]:
-        steps = super()._encoded(before, targets, weights)
-        spec = self._learner_spec()
-        if targets is None or spec is None or not isinstance(spec.class_weight, tuple):
-            return steps
-        factors, weighted = dict(spec.class_weight), []
-        for given, (after, code, weight) in zip(targets, steps, strict=True):
-            factor = factors.get(given, 1.0)
-            # A class without weight teaches the map alone: its rows count, without their label.
-            (checked,) = checked_weights(weight * (factor or 1.0), 1, "w times class_weight")
-            weighted.append((after, code if factor else -1, checked))
-        return weighted
 
     def _shares(self, model: Model | None, scores: NDArray[np.float64]) -> dict[Any, float]:
         """Return the probability of each label; zero where it came after the last solution."""

@@ -75,7 +75,8 @@ class ExpChi2MultiLabelClassifier(
     def _no_targets(self) -> Targets:
         return Targets("indicators")
 
-    def _checked_target(self, y: Any) -> dict[str | int, float]:
+    @staticmethod
+    def _checked_target(y: Any) -> dict[str | int, float]:
         return checked_by_name(y, _as_indicator)
 
     def _read_targets(self, y: Any) -> tuple[list[Any], Any]:
