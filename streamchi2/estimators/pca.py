@@ -95,7 +95,8 @@ class ExpChi2PCA(StreamTransformer, MapLearner):
         -------
         ndarray of shape (n, n_pca)
         """
-        components, feature_map = self._components(), self._tracker().feature_map
+        with self._lock():  # both of one state, while another thread learns
+            components, feature_map = self._components(), self._tracker().feature_map
         rows = self._checked_rows(X, reset=False)
 
         def work(block: Any) -> Floats:

@@ -81,7 +81,7 @@ def _n_pca_of_each(n_pca: Any, names: Sequence[str] | None) -> NumberOfComponent
 
     A number of components is for all together and divided evenly; a share is for each.
     """
-    if names is None or n_pca is None:
+    if not names or n_pca is None:  # no descriptors are refused with the map
         check_n_pca(n_pca)
         return n_pca if n_pca is None or isinstance(n_pca, float) else _plain(n_pca)
     if isinstance(n_pca, Mapping):
