@@ -60,10 +60,17 @@ def _multipliers(columns: NDArray[Any], seed: int) -> NDArray[np.uint64]:
 
 def _stirred(values: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the bits of values as float32, so that low bits differ where high bits do."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         single = values.astype(np.float32)
+        finite = bool(np.isfinite(single.sum()))
     bits = (single + np.float32(0.0)).view(np.uint32)  # of -0.0 those of 0.0
-    return (bits ^ (bits >> np.uint32(15))).astype(np.uint64)
+    stirred = (bits ^ (bits >> np.uint32(15))).astype(np.uint64)
+    if not finite or np.count_nonzero(single) < np.count_nonzero(values):
+        beyond = np.isinf(single) | ((single == 0.0) & (values != 0.0))
+        # Of what float32 cannot hold, the bits of float64.
+        bits = np.asarray(values[beyond], dtype=np.float64).view(np.uint64)
+        stirred[beyond] = bits ^ (bits >> np.uint64(31))
+    return stirred
 
 
 def distinct(

@@ -208,3 +208,11 @@ def test_huge_weights_and_targets_stay_finite():
         sample = sample.absorbed(rows, weights, np.full((3, 1), 1e140), 1)
     assert np.isfinite(sample.weights).all()
     assert_allclose(sample.targets, 1e140)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e100, -1e100])
+def test_rows_beyond_single_precision_have_keys_of_their_own(scale):
+    rows = scale * np.random.default_rng(0).normal(size=(50, 3))
+    keys = keys_of(rows, 0)
+    assert np.unique(keys).size == 50
+    assert_array_equal(keys_of(sparse.csr_array(rows), 0), keys)
