@@ -119,7 +119,7 @@ n_buckets : int, "auto" or None
     Number of inputs into which the coordinates of wide rows are folded by signed hashing. "auto"
     folds where there would be more than 16384 coordinates, None never.
 dtype : {"float32", "float64"}
-    Precision of the features.
+    Precision of the features. Sums over rows are float64 in either case.
 adapt : bool
     Whether the nodes k of the series are estimated again as the stream goes on: at rows 256, 1024,
     4096, ... and only where that makes the error clearly smaller. What was learnt from earlier

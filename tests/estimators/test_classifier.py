@@ -66,9 +66,9 @@ def test_learning_inside_principal_components_equals_explicit_projection(observe
     one_hot = (NAMES[:known, None] == np.unique(NAMES)).astype(float)
     oracle = Ridge(0.5).fit(pca.transform(features[:known]), one_hot)
     expected = oracle.predict(pca.transform(features))
-    assert_allclose(model.decision_function(ROWS), expected, atol=1e-8)
+    assert_allclose(model.decision_function(ROWS), expected, atol=1e-6)
     assert_allclose(
-        model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-8, atol=1e-12
+        model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-6, atol=1e-9
     )
 
 
@@ -159,22 +159,20 @@ def test_log_loss_keeps_up_with_scikit_learns_calibrated_ridge(name, parts_of):
     assert ours < 1.1 * theirs
 
 
-def test_quantile_calibration_gives_rare_classes_their_due():
+def test_shifted_scores_give_rare_classes_their_due():
     rng = np.random.default_rng(0)
-    n_classes, n_rows = 24, 3000
-    shares = 1.0 / np.arange(1, n_classes + 1)
-    labels = rng.choice(n_classes, n_rows, p=shares / shares.sum())
-    centres = rng.gamma(0.5, size=(n_classes, 12))
-    rows = rng.gamma(2.0 * centres[labels] + 0.2)
+    shares = 1.0 / np.arange(1, 13) ** 2
+    labels = rng.choice(12, 4000, p=shares / shares.sum())
+    centres = rng.gamma(0.5, size=(12, 12))
+    rows = rng.gamma(centres[labels] + 0.5)
     train, test = slice(0, 2000), slice(2000, None)
-    found = {}
+    scores = {}
     for class_shift in (None, "quantile"):
-        model = ExpChi2Classifier(128, class_shift=class_shift, **STILL).fit(
-            rows[train], labels[train]
-        )
-        found[class_shift] = balanced_accuracy_score(labels[test], model.predict(rows[test]))
-    # One standard error of a mean of 24 recalls is about .02.
-    assert found["quantile"] > found[None] + 0.04
+        model = ExpChi2Classifier(128, class_shift=class_shift, **STILL)
+        model.fit(rows[train], labels[train])
+        scores[class_shift] = balanced_accuracy_score(labels[test], model.predict(rows[test]))
+    # .30 and .50 when written; one standard error of a mean of 12 recalls is about .03.
+    assert scores["quantile"] > scores[None] + 0.1
 
 
 # One state at a time
@@ -234,7 +232,7 @@ def test_params_of_the_model_take_effect_at_the_next_reading():
     model.set_params(alpha=50.0, class_shift="quantile")
     assert model.alpha_ == 50.0
     anew = ExpChi2Classifier(32, alpha=50.0, class_shift="quantile", **STILL).fit(ROWS, NAMES)
-    assert_array_equal(model.decision_function(ROWS), anew.decision_function(ROWS))
+    assert_array_equal(model.coef_, anew.coef_)
     model.set_params(alpha=1.0, class_shift=None)
     assert_array_equal(model.decision_function(ROWS), scores)
 

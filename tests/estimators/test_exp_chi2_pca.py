@@ -25,16 +25,12 @@ def streamed(model, rows, step=170):
     return model
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-5), ("float32", 1e-3)])
 @pytest.mark.parametrize("n_pca", [6, 0.5])
-def test_components_equal_those_of_scikit_learn_on_the_same_features(
-    digits, dtype, tolerance, n_pca
-):
-    rows = digits[0][:700]
-    ours = streamed(ExpChi2PCA(128, n_pca=n_pca, dtype=dtype, **STILL, basis="orthogonal"), rows)
-    features = streamed(ExpChi2Sampler(128, dtype=dtype, **STILL), rows).transform(rows)
-    assert features.dtype == dtype
-    theirs = PCA(n_pca, svd_solver="full").fit(features.astype(np.float64))
+def test_components_equal_those_of_scikit_learn_on_the_same_features(digits, n_pca):
+    rows, tolerance = digits[0][:700], 1e-4
+    ours = streamed(ExpChi2PCA(128, n_pca=n_pca, **STILL, basis="orthogonal"), rows)
+    features = streamed(ExpChi2Sampler(128, **STILL), rows).transform(rows).astype(np.float64)
+    theirs = PCA(n_pca, svd_solver="full").fit(features)
     assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=tolerance)
     assert_allclose(
         ours.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=tolerance
@@ -45,7 +41,7 @@ def test_components_equal_those_of_scikit_learn_on_the_same_features(
     signs = np.sign(np.einsum("ij,ij->i", ours.components_, theirs.components_))
     expected = theirs.transform(features) * signs
     assert_allclose(ours.transform(rows), expected, atol=10 * tolerance * np.abs(expected).max())
-    assert ours.transform(rows).dtype == dtype
+    assert ours.transform(rows).dtype == np.float32
 
 
 def test_the_map_is_that_of_a_sampler_with_the_same_seed(digits):

@@ -34,8 +34,9 @@ def test_ridge_equals_scikit_learn_on_the_same_features(targets):
     oracle = Ridge(0.1).fit(features, targets)
     shape = (64,) if targets.ndim == 1 else (targets.shape[1], 64)
     assert model.coef_.shape == shape
-    assert_allclose(model.coef_, oracle.coef_.reshape(shape), atol=1e-6)
-    assert_allclose(model.intercept_, oracle.intercept_, atol=1e-6)
+    # Products of float32 features are off by 1e-8 of their variance; condition at most 1e3.
+    assert_allclose(model.coef_, oracle.coef_.reshape(shape), atol=1e-5)
+    assert_allclose(model.intercept_, oracle.intercept_, atol=1e-5)
     expected = oracle.predict(features).reshape(targets.shape)
     assert_allclose(model.predict(ROWS), expected, atol=1e-6)
 
@@ -60,7 +61,7 @@ def test_learning_inside_principal_components_equals_explicit_projection(observe
     pca = PCA(n_pca, svd_solver="full").fit(features)
     oracle = Ridge(0.1).fit(pca.transform(features[:known]), TARGETS[:known])
     assert model.explained_variance_ratio_.shape == (pca.n_components_,)
-    assert_allclose(model.predict(ROWS), oracle.predict(pca.transform(features)), atol=1e-8)
+    assert_allclose(model.predict(ROWS), oracle.predict(pca.transform(features)), atol=1e-6)
 
 
 @pytest.mark.parametrize("n_pca", [None, 12])
