@@ -15,6 +15,9 @@ from streamchi2.checks import Floats, as_positive_float, as_positive_int
 _MOST_ENTRIES = 1 << 20  # of a matrix of frequencies that is kept: 4 MiB of float32
 _MOST_INPUTS = 2048  # each is a unit row to transform: a tenth of a second
 _UNIT_ROWS = 256  # transformed together
+# BLAS works on so many rows at a time, or fewer, and rounds what is left over in another way: with
+# a multiple of them rounding does not depend on the place of a row among others.
+_ROWS_TOGETHER = 8
 
 
 class PhaseBasis(Basis):
@@ -171,5 +174,9 @@ def product(inputs: Floats, matrix: Floats) -> Floats:
     used = np.flatnonzero(inputs.any(axis=0))
     if 2 * used.size < inputs.shape[1]:  # as in hash buckets of rows that repeat their columns
         inputs, matrix = inputs[:, used], matrix[used]
+    n_rows, n_inputs = inputs.shape
+    spare = -n_rows % _ROWS_TOGETHER
+    if spare:
+        inputs = np.concatenate([inputs, np.zeros((spare, n_inputs), inputs.dtype)])
     result: Floats = inputs @ matrix
-    return result
+    return result[:n_rows]
