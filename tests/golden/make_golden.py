@@ -29,7 +29,7 @@ EXAMPLES = {
     "pca": 66,
     "ridge": 66,
     "river classifier": 5,
-    "river dual classifier": 300,
+    "river regressor": 150,
     "river classifier of several labels": 150,
 }
 
