@@ -178,7 +178,9 @@ class Stream:
                     pending.extend(arrived.part(0, n_missing))
                     messages += self._end_block(pending)
                     arrived = arrived.part(n_missing, arrived.n_rows)
-                self.pending.extend(arrived)
+                rest = self.pending.copy()
+                rest.extend(arrived)
+                self.pending = rest  # all of them, or none where there is no memory
                 self._lengths = self._block_lengths()
             except BaseException:
                 if self.n_rows == n_before:
@@ -379,9 +381,10 @@ class Stream:
                 learnt = present.copy()
                 learnt.targets = self.targets
                 start = 0 if self.is_planned else present.position
-                if start < pending.n_rows:
-                    rest, features = pending.part(start, pending.n_rows, self._n_columns)
-                    learnt.learn(rest, features, self.n_jobs)
+                if start == pending.n_rows:
+                    return learnt  # what there is to be warned of has been told
+                rest, features = pending.part(start, pending.n_rows, self._n_columns)
+                learnt.learn(rest, features, self.n_jobs)
         if learnt.tracker is not None:
             _tell(learnt.tracker.warnings)
         return learnt
@@ -503,13 +506,13 @@ class Stream:
         rows = shard._pending_block()
         if rows is not None and rows.targets is not None and columns is not None and targets:
             rows = replace(rows, targets=moved(rows.targets, columns, targets.n_columns))
-        if shard.learnt is None:
-            if rows is not None:
-                self.learn(rows.rows, rows.targets, rows.weights, targets)
-            self.targets = targets
+        if shard.learnt is None and rows is not None:
+            self.learn(rows.rows, rows.targets, rows.weights, targets)
+        self.targets = targets
+        if shard.learnt is None or not shard.n_rows:
             return self
         assert self.learnt is not None
-        self.targets = self.learnt.targets = targets
+        self.learnt.targets = targets
         if self.pending.n_rows:
             self.learnt.learn(*self.pending.part(0, self.pending.n_rows, self._n_columns))
         shard.learnt.targets = shard.targets
