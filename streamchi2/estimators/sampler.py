@@ -53,7 +53,7 @@ class ExpChi2Sampler(StreamTransformer, MapEstimator):
     >>> sampler.transform(X).shape
     (1797, 1536)
     >>> print(f"rms error of the kernel {sampler.kernel_error().rms:.4f}")
-    rms error of the kernel 0.0120
+    rms error of the kernel 0.0119
     """
 
     _learns = False
