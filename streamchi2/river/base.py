@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
@@ -42,8 +42,6 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         "target_name": Label,
     }
     _learns: ClassVar[bool] = True  # statistics of the features, and a model from them
-    # Returns a target as Targets.encode_one takes it, or refuses it.
-    _checked_target: ClassVar[Callable[[Any], Any]]
 
     def __init__(
         self,
@@ -300,6 +298,11 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
                 steps.append((after, code, product))
         return steps
 
+    @staticmethod
+    def _checked_target(y: Any, /) -> Any:
+        """Return a target as :meth:`Targets.encode_one` takes it, or refuse it."""
+        return y
+
     def _read_frame(self, X: Any) -> list[Row]:
         return frame_rows(into_frame(X), self._reader.keys)
 
@@ -343,8 +346,8 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         )
 
     def _no_targets(self) -> Targets | None:
-        """Return what is known of targets before the first."""
-        raise NotImplementedError
+        """Return what is known of targets before the first; None where there are none."""
+        return None
 
     # Reading
 

@@ -76,7 +76,7 @@ class ExpChi2MultiLabelClassifier(
         return Targets("indicators")
 
     @staticmethod
-    def _checked_target(y: Any) -> dict[str | int, float]:
+    def _checked_target(y: Any, /) -> dict[str | int, float]:
         return checked_by_name(y, _as_indicator)
 
     def _read_targets(self, y: Any) -> tuple[list[Any], Any]:

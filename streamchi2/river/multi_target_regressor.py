@@ -73,7 +73,7 @@ class ExpChi2MultiTargetRegressor(  # type: ignore[misc]
         return Targets("numbers")
 
     @staticmethod
-    def _checked_target(y: Any) -> dict[str | int, float]:
+    def _checked_target(y: Any, /) -> dict[str | int, float]:
         return checked_by_name(y, as_number)
 
     def _read_targets(self, y: Any) -> tuple[list[Any], Any]:

@@ -153,9 +153,6 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     def _learner_spec(self) -> None:
         self._names(0)  # refuses a prefix that is no text
 
-    def _no_targets(self) -> None:
-        return None
-
 
 @lru_cache(maxsize=16)
 def feature_names(n_components: int, prefix: str) -> tuple[str, ...]:
