@@ -174,15 +174,12 @@ def _format_of(paths: list[str]) -> str:
     >>> _format_of(["monday.csv", "tuesday.CSV.gz"])
     'csv'
     """
-    kinds = {
-        next((kind for kind in _FORMATS if path.lower().endswith(_FORMATS[kind])), None)
-        for path in paths
-    }
-    if len(kinds) > 1 or None in kinds:
-        formats = "; or ".join(", ".join(endings) for endings in _FORMATS.values())
-        examples = [*{Path(path).suffix: path for path in paths}.values()]
-        raise ValueError(
-            f"source must name files of one format: {formats}; got {examples}; files of other "
-            "endings are read as CSV if delimiter is given"
-        )
-    return str(*kinds)
+    for kind, endings in _FORMATS.items():
+        if all(path.lower().endswith(endings) for path in paths):
+            return kind
+    formats = "; or ".join(", ".join(endings) for endings in _FORMATS.values())
+    examples = [*{Path(path).suffix: path for path in paths}.values()]
+    raise ValueError(
+        f"source must name files of one format: {formats}; got {examples}; files of other "
+        "endings are read as CSV if delimiter is given"
+    )

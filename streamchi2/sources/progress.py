@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 
@@ -43,24 +43,21 @@ def progress_bar(
     """
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable with (n_done, n_rows), got {callback!r}")
+    bar = None
     # The stderr of a notebook is no terminal.
-    watched = verbose and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-    with _tqdm(n_rows, n_done) if watched else nullcontext() as bar:
+    if verbose and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        with suppress(ImportError):
+            from tqdm.auto import tqdm  # widgets in a notebook that has them, else text
 
-        def report(n_new: int) -> None:
-            nonlocal n_done
-            n_done += n_new
-            if bar is not None:
-                bar.update(n_new)
-            if callback is not None:
-                callback(n_done, n_rows)
+            bar = tqdm(total=n_rows, initial=n_done, unit=" rows", unit_scale=True, file=sys.stderr)
 
+    def report(n_new: int) -> None:
+        nonlocal n_done
+        n_done += n_new
+        if bar is not None:
+            bar.update(n_new)
+        if callback is not None:
+            callback(n_done, n_rows)
+
+    with nullcontext() if bar is None else bar:
         yield report
-
-
-def _tqdm(n_rows: int | None, n_done: int) -> Any:
-    try:
-        from tqdm.auto import tqdm  # widgets in a notebook that has them, else text
-    except ImportError:
-        return nullcontext()
-    return tqdm(total=n_rows, initial=n_done, unit=" rows", unit_scale=True, file=sys.stderr)

@@ -9,8 +9,9 @@ from streamchi2.sources import progress_bar
 
 def test_a_bar_is_shown_on_a_terminal_and_in_a_notebook_alone(capsys, monkeypatch):
     def shown(**options):
-        with progress_bar(10, n_done=3, **options) as report:
-            report(7)
+        for n_rows in (None, 10):
+            with progress_bar(n_rows, n_done=3, **options) as report:
+                report(7)
         return "10.0/10.0" in capsys.readouterr().err
 
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
