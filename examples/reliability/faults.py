@@ -12,6 +12,7 @@ limits of address space, in processes of their own (Linux).
 
 import argparse
 import collections
+import os
 import signal
 import subprocess
 import sys
@@ -197,8 +198,11 @@ print("MemoryError" if failed else "completed", state, sep="\\n")
 
 def limited(kibibytes):
     """Return what came of a batch that was learnt with so much room left, by a real limit."""
+    # Memory that arrays give back is given back to the system, and cannot be had again for nothing.
+    eager = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    command = [sys.executable, "-c", LIMITED, str(kibibytes)]
     run = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(kibibytes)], capture_output=True, text=True, check=False
+        command, env=os.environ | eager, capture_output=True, text=True, check=False
     )
     lines = run.stdout.splitlines()
     return tuple(lines) if run.returncode == 0 else (f"ended with {run.returncode}", "")
