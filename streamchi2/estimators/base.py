@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -254,6 +255,13 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         return batch, weights
 
     # Parameters and files
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Return scikit-learn's answer, for which it reads the signature at every call."""
+        names: list[str] = super()._get_param_names()
+        return names
 
     def _different_params(self, other: Self) -> list[tuple[str, Any, Any]]:
         """Return names and both values of the parameters in which two estimators differ."""

@@ -61,10 +61,12 @@ class MapEstimator(MapReadings, StreamEstimator):
         )
 
     def _refuse_changes(self, stream: Stream) -> None:
-        check_random_state(self.random_state)  # refuses nonsense, draws nothing
-        fixed = isinstance(self.random_state, Integral)
         before: Any = stream.spec
-        seed = drawn_seed(self.random_state) if fixed else before.seed
+        seed = before.seed
+        if isinstance(self.random_state, Integral):
+            seed = drawn_seed(self.random_state)
+        else:
+            check_random_state(self.random_state)  # refuses nonsense, draws nothing
         difference = self._map_spec(stream.n_features, seed).difference(before)
         if difference is not None:
             refuse_change(*difference)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,3 +128,29 @@ def test_the_layout_of_an_array_changes_no_bit(name, layout):
         found._stream.names = None  # which arrays do not have
     assert dumped(found) == state
     assert_array_equal(answers(found, arrange(ROWS[:70])), said)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_the_memory_of_a_prediction_does_not_grow_with_its_rows(method):
+    model = ExpChi2Classifier(512, random_state=0).fit(ROWS, LABELS)
+    rows = np.tile(ROWS, (40, 1))
+    getattr(model, method)(rows[:5000])
+    peaks = []
+    for n_rows in (5000, 20_000):
+        tracemalloc.start()
+        answers = getattr(model, method)(rows[:n_rows])
+        peaks.append(tracemalloc.get_traced_memory()[1] - answers.nbytes)
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]
+    parts = [getattr(model, method)(rows[at : at + 4096]) for at in range(0, 20_000, 4096)]
+    assert_array_equal(answers, np.concatenate(parts))
+
+
+def test_features_are_returned_with_little_more_memory_than_they_take():
+    sampler = ExpChi2Sampler(256, random_state=0).fit(ROWS)
+    rows = np.tile(ROWS, (40, 1))
+    tracemalloc.start()
+    features = sampler.transform(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * features.nbytes
