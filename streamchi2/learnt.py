@@ -6,6 +6,7 @@ A block changes it in three parts. *Prepare* works out all that may fail and cha
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -241,8 +242,13 @@ class Learnt:
     def commit(self, prepared: Prepared) -> None:
         """Add a block that has been prepared."""
         block, features, keys, tracker = prepared
-        if self.statistics is not None and features is not None:
-            self.statistics.add(features, block.targets, self.n_columns, block.weights, keys)
+        statistics = self.statistics
+        if statistics is not None and features is not None:
+            statistics.add(features, block.targets, self.n_columns, block.weights, keys)
+            if self.ends and statistics.n_labelled > self.ends[-1]:
+                self.ends = (*self.ends, statistics.n_labelled)
+            if statistics.kept is None:
+                self.ends = ()
         self.tracker = tracker
         self.position += block.n_rows
 
@@ -255,8 +261,6 @@ class Learnt:
         if schedule.choice_due(*now, self.mark):
             self.basis = replace(self.copy(), basis=None, chosen=None)
             self.mark, self.ends, self.chosen = now, (now[1],), None
-        elif statistics.kept is not None and self.ends and now[1] > self.ends[-1]:
-            self.ends = (*self.ends, now[1])
 
     def learn(
         self, block: Block, features: Floats | None = None, n_jobs: int | None = None
@@ -301,7 +305,7 @@ class Learnt:
         statistics = None if self.statistics is None else self.statistics.copy()
         # Tracker and targets are values: replaced, never changed.
         twin = replace(self, statistics=statistics)
-        twin.planned_on = self.planned_on
+        twin.planned_on, twin.factor = self.planned_on, copy(self.factor)
         return twin
 
 

@@ -408,10 +408,18 @@ class Stream:
         """Return the model of all rows, pending ones included."""
 
         def work() -> Model:
-            with self.lock:
-                choice, settled = self.choice(spec), self.settled()
+            with self.lock, one_blas_thread:
+                choice, present = self.choice(spec), self.present()
+                if choice is not None and present is not None and is_dual(present, spec):
+                    present.grown_factor(choice)  # which the copy goes on with
+                settled = self.settled()
             with one_blas_thread:
-                return fit(settled, spec, choose(settled, spec) if choice is None else choice)
+                factor = None
+                if choice is None:
+                    choice = choose(settled, spec)
+                elif is_dual(settled, spec):
+                    factor = settled.grown_factor(choice)
+                return fit(settled, spec, choice, factor)
 
         return self.cached(("model", spec), work)
 

@@ -17,6 +17,8 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from streamchi2.checks import Floats
 from streamchi2.solvers.linear_model import LinearModel
 
+# Of the mean squared length of rows: smaller penalties would fit the rounding of float32.
+_LEAST_OF_SINGLE = 1e-3
 _LIGHTEST = 1e-100  # a row that has faded to this weight counts as nothing
 
 
@@ -50,7 +52,8 @@ class DualFactor:
         self.alpha = alpha
         self.n_rows = 0
         self.is_definite = True
-        self._rows = np.empty((0, 0))  # about the first of them; with room for more
+        # About the first of them; arrays are replaced, never changed, so that copies share them.
+        self._rows = np.empty((0, 0))
         self._lower = np.empty((0, 0))
         self._origin = np.empty(0)
 
@@ -59,42 +62,34 @@ class DualFactor:
         if not self.is_definite:
             return
         if not self.n_rows:
-            self._origin = features[0].astype(np.float64)
-            self._rows = np.empty((0, self._origin.size))
-        before, after = slice(self.n_rows), slice(self.n_rows, self.n_rows + len(features))
-        self._make_room(after.stop)
-        rows = self._rows[after] = features - self._origin
-        corner = rows @ rows.T
+            length = np.square(features - features[0]).sum(axis=1).mean()
+            single = self.alpha >= _LEAST_OF_SINGLE * length
+            self._origin = features[0].astype(features.dtype if single else np.float64)
+            self._rows = np.empty((0, self._origin.size), self._origin.dtype)
+        rows = features - self._origin
+        corner = (rows @ rows.T).astype(np.float64, copy=False)
         corner.flat[:: len(rows) + 1] += self.alpha / np.maximum(weights, _LIGHTEST)
-        if self.n_rows:
-            products = self._rows[before] @ rows.T
-            factor = self._lower[before, before]
-            below = solve_triangular(factor, products, lower=True, check_finite=False)
-            self._lower[after, before] = below.T
-            corner -= below.T @ below
+        products = (self._rows @ rows.T).astype(np.float64, copy=False)
+        below = solve_triangular(self._lower, products, lower=True, check_finite=False)
+        corner -= below.T @ below
+        # By columns and without gaps, as LAPACK reads it without a copy.
+        n_before, self.n_rows = self.n_rows, self.n_rows + len(rows)
+        lower = np.empty((self.n_rows, self.n_rows), order="F")
+        lower[:n_before, :n_before] = self._lower
+        lower[n_before:, :n_before] = below.T
         try:
-            self._lower[after, after] = cholesky(corner, lower=True, check_finite=False)
+            lower[n_before:, n_before:] = cholesky(corner, lower=True, check_finite=False)
         except LinAlgError:
             self.is_definite = False
-        self.n_rows = after.stop
+        self._rows, self._lower = np.concatenate([self._rows, rows]), lower
 
     def solve(self, targets: NDArray[np.float64]) -> LinearModel:
         """Return the model of all rows for targets of shape (n, t)."""
-        whole = slice(self.n_rows)
         columns = np.column_stack([targets, np.ones(self.n_rows)])
-        solved = cho_solve((self._lower[whole, whole], True), columns, check_finite=False)
+        solved = cho_solve((self._lower, True), columns, check_finite=False)
         intercept = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
         dual = solved[:, :-1] - np.outer(solved[:, -1], intercept)
         # Not rows.T @ dual, which takes twice as long for few targets.
-        coef = (dual.T @ self._rows[whole]).T
-        return LinearModel(coef, intercept - self._origin @ coef, self._origin, self.alpha)
-
-    def _make_room(self, n_rows: int) -> None:
-        """Have buffers for so many rows: when they must grow, for twice or an eighth more."""
-        if n_rows <= len(self._lower):
-            return
-        room = max(min(2 * n_rows, 1024), n_rows + n_rows // 8)
-        rows, lower = np.empty((room, self._origin.size)), np.zeros((room, room))
-        rows[: self.n_rows] = self._rows[: self.n_rows]
-        lower[: self.n_rows, : self.n_rows] = self._lower[: self.n_rows, : self.n_rows]
-        self._rows, self._lower = rows, lower
+        coef = (dual.T @ self._rows).T
+        origin = self._origin.astype(np.float64)
+        return LinearModel(coef, intercept - origin @ coef, origin, self.alpha)

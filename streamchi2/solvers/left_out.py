@@ -29,6 +29,7 @@ _PERFECT = 1e-10  # of the spread of targets: below, a penalty would fit roundin
 _RAISES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # of the trace
 _LOWEST, _HIGHEST = -27, 10  # exponents of penalties in units of the trace: 7e-9 to 1024
 _USUAL = -2  # exponent of the usual penalty of kernel features, in units of their mean variance
+_SEARCH_ROWS = 512  # on which candidates are compared; more cost as much as their factors
 _STEPS = (3, 1)  # of the exponent: first long ones, then short ones
 TIE = 1e-5  # of an error: differences that mean nothing
 
@@ -95,6 +96,11 @@ class SampledRows:
         nothing = np.zeros((0, 0))
         moments = RegressionMoments(total, total, mean, nothing, target_mean, nothing, spread)
         return cls.of(moments, features, targets, weights, by_variance=by_variance)
+
+    def first(self, n_rows: int) -> SampledRows:
+        """Return so many of the rows, in the same moments."""
+        parts = (self.features[:n_rows], self.targets[:n_rows], self.weights[:n_rows])
+        return SampledRows(*parts, self.total, self.units)
 
     def left_out(
         self, scores: NDArray[np.float64], shares: NDArray[np.float64]
@@ -195,8 +201,9 @@ def chosen_ridge(moments: RegressionMoments, sample: SampledRows) -> float:
     trace = float(moments.scatter.sum() if flat else moments.scatter.trace())
     if trace <= 0.0:  # rows without any difference
         return 1.0
-    candidates = Candidates.of(trace, sample.weights, moments.weight)
-    return candidates.search(lambda alpha: sample.error(sample.left_out_of_ridge(moments, alpha)))
+    rows = sample.first(_SEARCH_ROWS)
+    candidates = Candidates.of(trace, rows.weights, moments.weight)
+    return candidates.search(lambda alpha: rows.error(rows.left_out_of_ridge(moments, alpha)))
 
 
 @dataclass(frozen=True)
