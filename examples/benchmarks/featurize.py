@@ -28,7 +28,6 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler, Nystroem, RBFSampl
 from sklearn.pipeline import make_pipeline
 
 from streamchi2 import ExpChi2Sampler, exp_chi2_kernel
-from streamchi2.bases.random import fill_pairs
 from streamchi2.threads import BLOCK_ROWS
 
 N_COMPONENTS = 4096
@@ -122,7 +121,9 @@ def profile(rows: np.ndarray, repeats: int) -> None:
     sampler = ExpChi2Sampler(N_COMPONENTS, random_state=0).fit(rows)
     (of_all_columns,) = sampler._stream.read().feature_map.blocks
     block = rows[:BLOCK_ROWS].astype(np.float32)
-    basis, scratch = of_all_columns.basis, of_all_columns.inputs(block)
+    basis, inputs = of_all_columns.basis, of_all_columns.inputs(block)
+    scratch, whole = np.zeros((len(block), basis.block_width), np.float32), basis.phases(inputs)
+    scratch[:, : inputs.shape[1]] = inputs[:, : basis.block_width]
     features = np.empty((len(block), N_COMPONENTS), dtype=np.float32)
     phases = dct(scratch, axis=1, norm="ortho")
     half = features[:, : phases.shape[1]]
@@ -132,7 +133,7 @@ def profile(rows: np.ndarray, repeats: int) -> None:
             "one DCT": lambda: dct(phases, axis=1, norm="ortho"),
             "cosine of a block's phases": lambda: np.cos(phases, out=half),
             "sine of a block's phases": lambda: np.sin(phases, out=half),
-            "both, scaled": lambda: fill_pairs(phases.copy(), features, 0, basis.n_phases),
+            "both, scaled": lambda: basis.fill(whole.copy(), features),
             "all of it": lambda: of_all_columns.transform(block),
         },
         20 * repeats,

@@ -51,17 +51,17 @@ def report(what: str, ours: float, theirs: float, aim: str) -> None:
 
 def moment_updates() -> None:
     block = features(BLOCK)
-    moments, pca = Moments(WIDTH), StreamingPCA(300)
+    moments, pca, weights = Moments.empty(np.zeros(WIDTH)), StreamingPCA(300), np.ones(BLOCK)
     spent = median_seconds(
         {
             "syrk": lambda: ssyrk(1.0, block.T),
-            "update": lambda: moments.update(block),
+            "add": lambda: moments.add(block, None, weights),
             "partial_fit": lambda: pca.partial_fit(block),
         },
         repeats=11,
     )
     aim = "ratio at most 1.3"
-    report("Moments.update, 1024 rows / one ssyrk", spent["update"], spent["syrk"], aim)
+    report("Moments.add, 1024 rows / one ssyrk", spent["add"], spent["syrk"], aim)
     report("StreamingPCA.partial_fit / one ssyrk", spent["partial_fit"], spent["syrk"], aim)
 
 
@@ -77,7 +77,9 @@ def incremental_pca() -> None:
 
 
 def leading_components() -> None:
-    scatter = Moments(WIDTH).update(features(8 * BLOCK)).scatter()
+    moments, rows = Moments.empty(np.zeros(WIDTH)), features(8 * BLOCK)
+    moments.add(rows, None, np.ones(len(rows)))
+    scatter = moments.scatter()
     spent = median_seconds(
         {
             "leading": lambda: leading_eigenpairs(scatter, 256),

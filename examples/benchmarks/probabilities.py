@@ -3,9 +3,10 @@
     python examples/benchmarks/probabilities.py
     python examples/benchmarks/probabilities.py --quick | --confirm
 
-Three ways to make probabilities of one classifier's scores, all fitted to the scores of left-out
-rows of the same pass: a softmax with one temperature; the same mixed with equal probabilities,
-which is what ``predict_proba`` returns; and isotonic regression for each class, normalised. A share
+Three ways to make probabilities of one classifier's scores: a softmax with one temperature; the
+same mixed with equal probabilities, which is what ``predict_proba`` returns, fitted to left-out
+rows of the same pass; and isotonic regression for each class, normalised. The first and the last
+are fitted to scores of five-fold cross-validation. A share
 of the labels of training and test rows is drawn anew, each class as likely as the other. The
 expected calibration error is the mean distance between probability and accuracy in 15 groups of
 equally many rows, by the probability of the predicted class.
@@ -64,6 +65,7 @@ import numpy as np
 from river import datasets
 from scipy.special import softmax
 from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import cross_val_predict
 
 from streamchi2 import ExpChi2Classifier
 from streamchi2.solvers.calibration import fitted_inverse_temperature
@@ -135,10 +137,10 @@ def calibration_error(probabilities, codes):
     return sum(abs(highest[group].sum() - right[group].sum()) for group in groups) / codes.size
 
 
-def isotonic(scores, codes, weights, test_scores):
+def isotonic(scores, codes, test_scores):
     columns = [
         IsotonicRegression(out_of_bounds="clip")
-        .fit(scores[:, place], codes == place, weights)
+        .fit(scores[:, place], codes == place)
         .predict(test_scores[:, place])
         for place in range(scores.shape[1])
     ]
@@ -146,17 +148,23 @@ def isotonic(scores, codes, weights, test_scores):
     return raised / raised.sum(axis=1, keepdims=True)
 
 
+def of_classes(scores):
+    """Return a column for each class, for two classes too."""
+    return scores if scores.ndim == 2 else np.column_stack([-scores, scores]) / 2.0
+
+
 def compared(rows, labels, test_rows, test_labels, n_components):
     """Return accuracy, and log-loss and calibration error of each way."""
     model = ExpChi2Classifier(n_components, random_state=0).fit(rows, labels)
-    fitted = model._model()
-    scores, codes, weights = fitted._calibration.left_out()
-    test_scores = fitted.linear.scores(fitted.feature_map.transform(test_rows).astype(float))
+    scores = of_classes(cross_val_predict(model, rows, labels, method="decision_function"))
+    codes = np.searchsorted(model.classes_, labels)
+    test_scores = of_classes(model.decision_function(test_rows))
     test_codes = np.searchsorted(model.classes_, test_labels)
+    inverse_temperature = fitted_inverse_temperature(scores, np.eye(model.classes_.size)[codes])
     ways = (
-        softmax(fitted_inverse_temperature(scores, codes, weights) * test_scores, axis=1),
+        softmax(inverse_temperature * test_scores, axis=1),
         model.predict_proba(test_rows),
-        isotonic(scores, codes, weights, test_scores),
+        isotonic(scores, codes, test_scores),
     )
     accuracy = (test_scores.argmax(axis=1) == test_codes).mean()
     return accuracy, [(log_loss(p, test_codes), calibration_error(p, test_codes)) for p in ways]

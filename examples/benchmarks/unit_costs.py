@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from streamchi2 import ExpChi2Sampler
 from streamchi2.sources import as_source
-from streamchi2.statistics.class_moments import ClassMoments
 from streamchi2.statistics.moments import Moments
+from streamchi2.statistics.targets import matrix
 
 COLUMNS, FEATURES, BLOCK = 1000, 2048, 1024
 
@@ -61,12 +61,13 @@ def measured() -> dict[str, float]:
     sampler = ExpChi2Sampler(FEATURES, random_state=0).fit(rows)
     features = sampler.transform(rows[:BLOCK])
     labels = np.random.default_rng(1).integers(0, 1000, BLOCK)
-    plain, classes = Moments(FEATURES).update(features), ClassMoments(FEATURES)
-    classes.update(features, labels)
+    origin, weights, answers = np.zeros(FEATURES), np.ones(BLOCK), matrix(labels, 1000)
+    plain, classes = Moments.empty(origin), Moments.empty(origin, np.zeros(1000))
+    plain.add(features, None, weights)
     other = plain.copy()
     scatter, n_pairs = plain.scatter(), FEATURES**2
-    update = seconds(lambda: plain.update(features))
-    update_classes = seconds(lambda: classes.update(features, labels))
+    update = seconds(lambda: plain.add(features, None, weights))
+    update_classes = seconds(lambda: classes.add(features, answers, weights))
     small = scatter[:BLOCK, :BLOCK] + 1e-3 * np.eye(BLOCK)
     cross = np.ones((BLOCK, 100))
     return {

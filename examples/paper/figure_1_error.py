@@ -15,7 +15,7 @@ from methods import UNSCALED, fitted_series
 from results import arguments, bar, pyplot
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from streamchi2.plots.convergence import SERIES, STYLES
+from streamchi2.plots.convergence import SERIES
 
 
 def errors_of(what, most_terms, n_rows):
@@ -55,7 +55,7 @@ def picture(curves_of, path):
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
     for ax, (what, curves) in zip(axes, curves_of.items(), strict=True):
         for name, (terms, errors) in curves.items():
-            colour, marker = STYLES["Chebyshev" if name == UNSCALED else name]
+            _, colour, marker = SERIES["Chebyshev" if name == UNSCALED else name]
             style = {"lw": 1, "ls": ":", "ms": 3} if name == UNSCALED else {"lw": 1.5, "ms": 5}
             ax.plot(terms, errors, color=colour, marker=marker, label=name, **style)
         ax.set(yscale="log", xlabel="number of terms")

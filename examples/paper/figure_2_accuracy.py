@@ -21,7 +21,7 @@ from methods import (
 from results import ANY, Results, arguments, bar, pyplot
 
 from streamchi2 import chi2_distance
-from streamchi2.plots.convergence import SERIES, STYLES
+from streamchi2.plots.convergence import SERIES
 
 EXACT = "Exact exp-chi2"
 
@@ -89,7 +89,7 @@ def picture(results_of, path):
     panels = [results for pair in results_of.values() for results in pair]
     for ax, results in zip(axes, panels, strict=True):
         for name in (*SERIES, UNSCALED):
-            colour, marker = STYLES["Chebyshev" if name == UNSCALED else name]
+            _, colour, marker = SERIES["Chebyshev" if name == UNSCALED else name]
             sizes = [n for n in results.sizes if (name, n) in results.cells]
             scores = np.array([results.of(name, n) for n in sizes]) * 100
             # The spread of differences to the exact kernel: rows are drawn anew for each seed.

@@ -13,7 +13,7 @@ from paired import Accuracies, Difference
 from results import pyplot
 from tables import OF_TERMS, SETS, SIZES
 
-from streamchi2.plots.convergence import STYLES
+from streamchi2.plots.convergence import SERIES
 
 NAMES = {  # in other figures
     "Direct": "direct, greedy",
@@ -45,7 +45,7 @@ def picture(accuracies, path):
         for place, name in enumerate(OF_TERMS):
             gains = differences(accuracies, data, name)
             sizes = [n for n, one in gains.items() if one.freedom > 0]
-            colour, marker = STYLES[NAMES.get(name, name)]
+            _, colour, marker = SERIES[NAMES.get(name, name)]
             # Beside each other, so that bars can be told apart.
             ax.errorbar(
                 [n + 0.06 * (place - 2) for n in sizes],

@@ -15,7 +15,8 @@ def fitted_series(name, rows, n_terms):
     """Return a series, as in Figure 1, fitted to the values of rows."""
     if name == UNSCALED:
         return ChebyshevSeries(n_terms)
-    return SERIES[name](LogHistogram().update(rows), n_terms)
+    make, *_ = SERIES[name]
+    return make(LogHistogram().update(rows), n_terms)
 
 
 def random_features(series, draw, size, *, beta, seed, basis=GaussianBasis, dof=2.0):
