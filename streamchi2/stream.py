@@ -372,8 +372,10 @@ class Stream:
                 raise ValueError("nothing has been learnt yet: learn from a row first")
             if self._reads_all():
                 block, _ = pending.part(0, pending.n_rows, self._n_columns)
+                # A learner's map serves for a while; that of a sampler is what it is for.
+                final = not self.settings.learns
                 learnt = Learnt.begun(
-                    self.settings, block, self.targets, final=True, n_jobs=self.n_jobs
+                    self.settings, block, self.targets, final=final, n_jobs=self.n_jobs
                 )
             else:
                 present = self.present()
