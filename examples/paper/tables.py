@@ -48,25 +48,25 @@ def count(*parts):
 
 def tested(differences, where):
     """Return a sentence on the tests of a table."""
-    pairs = significant(differences)
+    sure = significant(differences)
     return (
         f"Bold: not zero by paired t-tests over draws, Holm's adjustment for the "
-        f"{n_tests(differences)} tests{where}, 5 %: {len(pairs)} of them."
+        f"{n_tests(differences)} tests{where}, 5 %: {len(sure)} of them."
     )
 
 
-def table_with_tests(head, pairs, names, columns, ends=""):
+def table_with_tests(head, gains, names, columns, ends=""):
     """Return a table of differences, (name, *column) -> Difference, and a sentence on its tests.
 
     Only differences are tested whose names end so.
     """
-    family = {key: one for key, one in pairs.items() if key[0].endswith(ends)}
+    family = {key: one for key, one in gains.items() if key[0].endswith(ends)}
     bold, rows = significant(family), []
     for name in names:
         keys = [(name, *column) for column in columns]
-        some = [pairs[key] for key in keys if key in pairs]
+        some = [gains[key] for key in keys if key in gains]
         if any(one.values.size for one in some):
-            texts = [pairs[key].text(bold=key in bold, seeds=True) for key in keys]
+            texts = [gains[key].text(bold=key in bold, seeds=True) for key in keys]
             rows.append([name, *texts])
     heads = [head, *(", ".join(map(str, column)) for column in columns)]
     return table(heads, rows) + "\n\n" + tested(family, f' in rows "{ends}"' if ends else " here")

@@ -80,17 +80,17 @@ def _to_direct(accuracies):
 def orderings(accuracies, *words):
     """Return Direct less other series, which the paper's ordering is about: "one / another"."""
     others = names_in(words)
-    pairs = _of_series(accuracies, others)
+    gains = _of_series(accuracies, others)
     names = [f"{learner}, {data}" for learner in LEARNERS for data in SETS]
-    columns = list(dict.fromkeys(key[1:] for key in pairs))
-    return table_with_tests("data", pairs, names, columns) + "\n\n" + _pooled(accuracies, others)
+    columns = list(dict.fromkeys(key[1:] for key in gains))
+    return table_with_tests("data", gains, names, columns) + "\n\n" + _pooled(accuracies, others)
 
 
 def counts(accuracies, *words):
     """Return in words how often Direct is better than other series, and by a test."""
-    pairs = _of_series(accuracies, names_in(words))
-    means = [one.values.mean() for one in pairs.values() if one.is_tested]
-    sure = [pairs[key].values.mean() for key in significant(pairs)]
+    gains = _of_series(accuracies, names_in(words))
+    means = [one.values.mean() for one in gains.values() if one.is_tested]
+    sure = [gains[key].values.mean() for key in significant(gains)]
     return (
         f"of {len(means)} comparisons the mean favours Direct in {sum(m > 0 for m in means)}; "
         f"with Holm's adjustment {sum(m > 0 for m in sure)} of them are in its favour "
@@ -101,14 +101,14 @@ def counts(accuracies, *words):
 def _of_series(accuracies, others):
     """Return Direct less other series, by learner and descriptor, and by size."""
     columns = [(f"Direct − {other}", size) for other in others for size in SIZES]
-    pairs = {}
+    gains = {}
     for learner in LEARNERS:
         for label, size in columns:
             for data in SETS:
                 pair = label.split(" − ")
                 sides = (accuracies.of(data, one, size, learner=learner) for one in pair)
-                pairs[f"{learner}, {data}", label, size] = Difference(*sides)
-    return pairs
+                gains[f"{learner}, {data}", label, size] = Difference(*sides)
+    return gains
 
 
 def _pooled(accuracies, others):
@@ -155,10 +155,10 @@ def _mean_over_all(accuracies, learner, pair, beta="auto"):
 
 def components(accuracies):
     """Return what PCA from 3D to D adds, and what 3D features add without PCA."""
-    pairs = _of_components(accuracies)
+    gains = _of_components(accuracies)
     names = [f"{learner}, {data}" for learner in LEARNERS for data in (*SETS, "all")]
-    columns = list(dict.fromkeys(key[1:] for key in pairs))
-    return table_with_tests("data", pairs, names, columns, "all")
+    columns = list(dict.fromkeys(key[1:] for key in gains))
+    return table_with_tests("data", gains, names, columns, "all")
 
 
 def gain(accuracies, learner, size, *words):
@@ -177,7 +177,7 @@ def _of_components(accuracies):
     first, *_, last = kinds
     columns = [(kind, SIZES[0]) for kind in kinds]
     columns += [(last, SIZES[1]), *((first, size) for size in SIZES[1:])]
-    pairs = {}
+    gains = {}
     for learner in LEARNERS:
         for kind, size in columns:
             for data in SETS:
@@ -186,10 +186,10 @@ def _of_components(accuracies):
                              for name in SERIES])
                     for label in kinds[kind]
                 )  # fmt: skip
-                pairs[f"{learner}, {data}", kind, size] = Difference(*sides)
-            parts = [pairs[f"{learner}, {data}", kind, size] for data in SETS]
-            pairs[f"{learner}, all", kind, size] = Difference.joined(parts)
-    return pairs
+                gains[f"{learner}, {data}", kind, size] = Difference(*sides)
+            parts = [gains[f"{learner}, {data}", kind, size] for data in SETS]
+            gains[f"{learner}, all", kind, size] = Difference.joined(parts)
+    return gains
 
 
 def seeds(accuracies, size, *words):
@@ -202,8 +202,8 @@ def few_terms(accuracies):
 
     The range is that of the series that are fitted to the data.
     """
-    pairs = _of_terms(accuracies)
-    pooled = {key: one for key, one in pairs.items() if key[0] == "all" and one.values.size}
+    gains = _of_terms(accuracies)
+    pooled = {key: one for key, one in gains.items() if key[0] == "all" and one.values.size}
     several = [
         one.values.mean()
         for (_, name, number), one in pooled.items()
@@ -232,7 +232,7 @@ def term_cost(accuracies, number, *words):
 def _of_terms(accuracies):
     """Return differences between few terms and five, by descriptor and over all of them."""
     size = SIZES[-1]
-    pairs = {
+    gains = {
         (data, name, number): Difference(
             accuracies.of(data, name, size, terms=number),
             accuracies.of(data, name, size, terms=5),
@@ -243,9 +243,9 @@ def _of_terms(accuracies):
     }
     for name in OF_TERMS:  # over all sets
         for number in range(1, 5):
-            parts = [pairs[data, name, number] for data in SETS]
-            pairs["all", name, number] = Difference.joined(parts)
-    return pairs
+            parts = [gains[data, name, number] for data in SETS]
+            gains["all", name, number] = Difference.joined(parts)
+    return gains
 
 
 def terms(accuracies):
@@ -289,7 +289,7 @@ def beta_costs(accuracies):
     """Return the differences to one over the mean distance, series and sizes taken together."""
     groups = {"Chebyshev, VZ and Direct, all sizes": SERIES}
     groups |= {name: (name,) for name in OF_BETA if name not in SERIES}
-    pairs = {}
+    gains = {}
     for learner in LEARNERS:
         for data in SETS:
             for head, names in groups.items():
@@ -301,9 +301,9 @@ def beta_costs(accuracies):
                 ]  # fmt: skip
                 pairs = [pair for pair in pairs if all(pair)]
                 sides = map(mean_of, zip(*pairs, strict=True)) if pairs else ({}, {})
-                pairs[f"{learner}, {data}", head] = Difference(*sides)
-    names = dict.fromkeys(name for name, _ in pairs)
-    return table_with_tests("learner, data", pairs, names, [(head,) for head in groups])
+                gains[f"{learner}, {data}", head] = Difference(*sides)
+    names = dict.fromkeys(name for name, _ in gains)
+    return table_with_tests("learner, data", gains, names, [(head,) for head in groups])
 
 
 TABLES = (one_set, differences, orderings, components, terms, betas, beta_costs)

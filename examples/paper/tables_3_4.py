@@ -15,21 +15,21 @@ def descriptors(accuracies):
         for method in methods
         for learner in LEARNERS
     }
-    pairs = {
+    gains = {
         (method, learner): Difference(cells[method, learner], cells["Direct", learner])
         for method in methods
         for learner in LEARNERS
         if method != "Direct"
     }
-    bold = significant(pairs)
+    bold = significant(gains)
     for method in methods:
         some = [cells[method, learner] for learner in LEARNERS]
         keys = [(method, learner) for learner in LEARNERS]
         if any(some):
-            less = [pairs[key].text(bold=key in bold) if key in pairs else "" for key in keys]
+            less = [gains[key].text(bold=key in bold) if key in gains else "" for key in keys]
             rows.append([method, count(*some), mean(some[0]), less[0], mean(some[1]), less[1]])
     heads = ["features", "seeds", "ridge", "ridge − Direct", "SVM", "SVM − Direct"]
-    return table(heads, rows) + "\n\n" + tested(pairs, " here")
+    return table(heads, rows) + "\n\n" + tested(gains, " here")
 
 
 def descriptors_less(accuracies, learner, *words):
@@ -60,33 +60,33 @@ def streams(accuracies, *words):
 
 def stream_differences(accuracies, *words):
     """Return differences to Direct on one stream, and what calibration adds."""
-    pairs = _of_stream(accuracies, f"{words[0]} of fashion_bow")
-    columns = list(dict.fromkeys(key[1:] for key in pairs))
-    return table_with_tests("features", pairs, STREAMED, columns)
+    gains = _of_stream(accuracies, f"{words[0]} of fashion_bow")
+    columns = list(dict.fromkeys(key[1:] for key in gains))
+    return table_with_tests("features", gains, STREAMED, columns)
 
 
 def stream_less(accuracies, what, *words):
     """Return a method less Direct on one stream, least and largest mean over the sizes."""
-    pairs = _of_stream(accuracies, f"{what} of fashion_bow")
-    parts = [pairs[" ".join(words), "− Direct", size].values for size in SIZES]
+    gains = _of_stream(accuracies, f"{what} of fashion_bow")
+    parts = [gains[" ".join(words), "− Direct", size].values for size in SIZES]
     means = [values.mean() for values in parts if values.size]
     return " to ".join(dict.fromkeys(signed(value) for value in (min(means), max(means))))
 
 
 def half_betas(accuracies, *words):
     """Return what half of the usual beta adds on one stream, and differences to Direct with it."""
-    data, pairs = f"{words[0]} of fashion_bow", {}
+    data, gains = f"{words[0]} of fashion_bow", {}
 
     def of(name, beta):
         return accuracies.of(data, name, SIZES[0], beta=beta)
 
     for name in SERIES:
-        pairs[name, "half of beta − beta"] = Difference(of(name, HALF), of(name, "auto"))
+        gains[name, "half of beta − beta"] = Difference(of(name, HALF), of(name, "auto"))
         for label, beta in (("− Direct, beta", "auto"), ("− Direct, half of beta", HALF)):
             direct = {} if name == "Direct" else of("Direct", beta)
-            pairs[name, label] = Difference(of(name, beta), direct)
-    columns = list(dict.fromkeys(key[1:] for key in pairs))
-    return table_with_tests("features", pairs, SERIES, columns)
+            gains[name, label] = Difference(of(name, beta), direct)
+    columns = list(dict.fromkeys(key[1:] for key in gains))
+    return table_with_tests("features", gains, SERIES, columns)
 
 
 def _of_stream(accuracies, data):
@@ -97,15 +97,15 @@ def _of_stream(accuracies, data):
         for learner in ("ridge", "calibrated ridge")
         for size in SIZES
     }
-    pairs = {}
+    gains = {}
     for name in STREAMED:
         for size in SIZES:
             direct = {} if name == "Direct" else cells["Direct", "ridge", size]
-            pairs[name, "− Direct", size] = Difference(cells[name, "ridge", size], direct)
+            gains[name, "− Direct", size] = Difference(cells[name, "ridge", size], direct)
         for size in SIZES:
             kinds = (cells[name, learner, size] for learner in ("calibrated ridge", "ridge"))
-            pairs[name, "calibrated − not", size] = Difference(*kinds)
-    return pairs
+            gains[name, "calibrated − not", size] = Difference(*kinds)
+    return gains
 
 
 TABLES = (descriptors, streams, stream_differences, half_betas)
