@@ -26,6 +26,7 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.fit_stream import FitStream
 from streamchi2.readings import StreamReadings
 from streamchi2.saving import Params
+from streamchi2.solvers.choice import LearnerSpec
 from streamchi2.sources import Batch
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
@@ -49,6 +50,7 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
 
     half_life: float | None
     _stream: Stream
+    _signed = False  # without an intercept: whether targets 0 and 1 are -1 and 1
 
     @property
     def n_features_in_(self) -> int:
@@ -222,6 +224,11 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
 
     def _check_params(self, n_features: int) -> None:
         """Refuse parameters that decide about what is read, and are wrong."""
+        self._learner_spec()
+
+    def _learner_spec(self) -> LearnerSpec:
+        """Return the checked parameters that decide how statistics become a model."""
+        return LearnerSpec.of({**self.get_params(deep=False), "signed": self._signed})
 
     def _refuse_changes(self, stream: Stream) -> None:
         """Refuse parameters that are wrong, or that were changed in the middle of a stream."""

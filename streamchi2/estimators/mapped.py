@@ -15,7 +15,6 @@ from streamchi2.estimators.base import StreamEstimator, names_of, refuse_change
 from streamchi2.estimators.descriptors import resolved_columns
 from streamchi2.features import MapSpec
 from streamchi2.readings import ComponentReadings, MapReadings
-from streamchi2.solvers.choice import LearnerSpec
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
 from streamchi2.threads import n_workers
@@ -108,13 +107,6 @@ class MapLearner(ComponentReadings, MapEstimator):
         if columns is None:
             raise AttributeError("descriptor_columns_ needs descriptors, got None")
         return {name: list(own) for name, own in columns.items()}
-
-    def _learner_spec(self) -> LearnerSpec:
-        """Return the checked parameters that decide how statistics become a model."""
-        return LearnerSpec.of(self.get_params(deep=False))
-
-    def _check_params(self, n_features: int) -> None:
-        self._learner_spec()
 
 
 def drawn_seed(random_state: Any) -> int:

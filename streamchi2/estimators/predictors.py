@@ -22,7 +22,6 @@ from streamchi2.errors import NoTargetError
 from streamchi2.estimators.base import StreamEstimator, in_blocks, refuse_change
 from streamchi2.model import Model
 from streamchi2.readings import ModelReadings
-from streamchi2.solvers.choice import LearnerSpec
 from streamchi2.sources import Batch
 from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import Targets
@@ -33,14 +32,6 @@ class StreamPredictor(ModelReadings, StreamEstimator):
     """An estimator whose model is penalised least squares on targets of some kind."""
 
     _observes = False  # whether rows without targets are of use
-    _signed = False  # without an intercept: whether targets 0 and 1 are -1 and 1
-
-    def _learner_spec(self) -> LearnerSpec:
-        """Return the checked parameters that decide how statistics become a model."""
-        return LearnerSpec.of({**self.get_params(deep=False), "signed": self._signed})
-
-    def _check_params(self, n_features: int) -> None:
-        self._learner_spec()
 
     def _model(self) -> Model:
         """Return one model, so that all parts of an answer belong together."""
@@ -72,14 +63,18 @@ class StreamPredictor(ModelReadings, StreamEstimator):
         self._learn(rows, targets, weights, first=first, has_target=has_target)
 
     def _saved_state(self) -> dict[str, Any]:
-        if self.__sklearn_is_fitted__():  # or the state would show whether somebody has read
-            self._stream.conclude(self._learner_spec())
+        self._conclude()
         return super()._saved_state()
 
     def __getstate__(self) -> dict[str, Any]:
-        self._saved_state()
+        self._conclude()
         state: dict[str, Any] = super().__getstate__()
         return state
+
+    def _conclude(self) -> None:
+        """Work out what is due, or the state would show whether somebody has read."""
+        if self.__sklearn_is_fitted__():
+            self._stream.conclude(self._learner_spec())
 
 
 class StreamClassifier(ClassifierMixin, StreamPredictor):
