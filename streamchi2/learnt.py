@@ -26,6 +26,9 @@ from streamchi2.statistics.sample import keys_of
 from streamchi2.statistics.targets import Targets, matrix
 
 
+_ROW_OPERATIONS = 2e6  # as many as reading and featurising a row takes the time of
+
+
 @saved("stream_settings")
 @dataclass(frozen=True)
 class Settings:
@@ -177,7 +180,7 @@ class Learnt:
     def operations_a_row(self) -> float:
         """What learning a row takes: its features, and their products."""
         width = 0 if self.statistics is None else self.statistics.n_features
-        return width * (width + 512.0)
+        return width * width + _ROW_OPERATIONS
 
     @property
     def operations_a_solution(self) -> float:
