@@ -29,7 +29,6 @@ from streamchi2.solvers.problem import Decision, RegressionProblem
 from streamchi2.solvers.through_origin import through_origin
 from streamchi2.statistics.class_weight import class_factors
 from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.sample import distinct
 from streamchi2.statistics.targets import Targets, matrix
 from streamchi2.threads import one_blas_thread
 
@@ -230,18 +229,12 @@ class _Rows:
 def _sampled_rows(learnt: Learnt, spec: LearnerSpec, factors: NDArray[np.float64] | None) -> _Rows:
     """Return the rows to be left out: of those that are kept the ones with the smallest keys."""
     statistics, columns = _labelled(learnt)
-    kept, sample = statistics.kept, statistics.sample
-    if kept is not None:
-        dense = _dense(kept.targets, columns.n_columns)
-        first, weights, targets = distinct(kept.keys, kept.weights, dense)
-        limit = _SPECTRUM_ROWS if is_dual(learnt, spec) else _SAMPLED_ROWS
-        first, weights, targets = first[:limit], weights[:limit], targets[:limit]
-        features = kept.features[first]
-    elif sample is not None and sample.rows is not None:
-        weights, targets = sample.weights, _padded(sample.targets, columns.n_columns)
-        features = sample.rows
-    else:
+    limit = _SPECTRUM_ROWS if is_dual(learnt, spec) else _SAMPLED_ROWS
+    sample = statistics.sampled(limit)
+    if sample.rows is None:
         raise NoTargetError("no row has had a target yet")
+    features, weights = sample.rows, sample.weights
+    targets = _padded(sample.targets, columns.n_columns)
     if factors is not None:
         members = weights[:, None] * targets * factors
         weights = members.sum(axis=1)

@@ -164,7 +164,7 @@ class FeatureStatistics:
         columns = targets if targets.ndim == 1 else np.asarray(matrix(targets, self.n_targets))
         rows = Kept(features, columns, weights * shares, keys)
         if self.labelled or self.n_labelled + n_rows > self.cap:
-            sample = (self.sample or self._sample_of_kept()).absorbed(
+            sample = self.sampled().absorbed(
                 features, weights, columns, self.n_targets, keys
             )
             moments = self.labelled or self._moments_of_kept()
@@ -200,14 +200,16 @@ class FeatureStatistics:
             self._pour(self.kept, moments)
         return moments
 
-    def _sample_of_kept(self) -> Sample:
-        """Return the sample of the kept rows, as if they came now."""
-        sample, kept = Sample(SAMPLED_ROWS, 0, self.half_life), self.kept
-        if kept is None:
-            return sample
+    def sampled(self, size: int = SAMPLED_ROWS) -> Sample:
+        """Return a sample of the features of rows with a target, of at most so many if kept."""
+        kept = self.kept
+        if self.sample is not None or kept is None:
+            return self.sample or Sample(size, 0, self.half_life)
         shares, _ = faded_to_end(kept.weights.size, self.half_life)
         weights = kept.weights / np.maximum(shares, _LEAST_WEIGHT)
-        return sample.absorbed(kept.features, weights, kept.targets, self.n_targets, kept.keys)
+        return Sample(size, 0, self.half_life).absorbed(
+            kept.features, weights, kept.targets, self.n_targets, kept.keys
+        )
 
     def grow(self, n_targets: int) -> None:
         """Let there be more columns of targets, which have been zero so far."""
@@ -225,7 +227,7 @@ class FeatureStatistics:
     def fold(self) -> Self:
         """Let kept rows become moments."""
         if not self.labelled:
-            sample = self._sample_of_kept()
+            sample = self.sampled()
             self.labelled, self.sample, self.kept = self._moments_of_kept(), sample, None
         return self
 
