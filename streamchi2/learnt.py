@@ -311,6 +311,9 @@ class Learnt:
         twin.planned_on, twin.factor = self.planned_on, copy(self.factor)
         return twin
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"factor": None}  # it is made again, to the same bits
+
 
 def _target_origin(block: Block, targets: Targets | None) -> NDArray[np.float64] | None:
     """Return the mean of the first numbers; zeros for labels and indicators."""
