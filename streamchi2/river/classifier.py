@@ -148,11 +148,23 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         return sorted(targets.names)
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """Return a probability for each label seen, or an empty dict before the first."""
+        """Return a probability for each label seen, or an empty dict before the first.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
+        """
         return self._shares(*self._scores_one(x))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """Return the label with the highest score, or None before the first label."""
+        """Return the label with the highest score, or None before the first label.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
+        """
         model, scores = self._scores_one(x)
         return None if model is None else model.labels[int(scores.argmax())]
 
@@ -160,6 +172,11 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         """Return a frame of probabilities of the same kind and index, one column a label.
 
         Columns are the labels themselves in pandas, their text elsewhere.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
         """
         frame, model, scores = self._scores_many(X)
         labels = [] if model is None else self._labels()
@@ -168,7 +185,13 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         return to_native_frame(dict(zip(labels, table.T, strict=True)), like=frame)
 
     def predict_many(self, X: Any) -> Any:
-        """Return a series of labels of the same kind and index; None before the first label."""
+        """Return a series of labels of the same kind and index; None before the first label.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
+        """
         frame, model, scores = self._scores_many(X)
         labels: list[Any] = [None] * len(frame)
         if model is not None:

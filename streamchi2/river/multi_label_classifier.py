@@ -87,14 +87,26 @@ class ExpChi2MultiLabelClassifier(
         return [] if model is None else model.probabilities(scores).tolist()
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, bool]:
-        """Return for each label seen whether the row has it; an empty dict before the first."""
+        """Return for each label seen whether the row has it; an empty dict before the first.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
+        """
         _, scores = self._scores_one(x)
         return {name: score > 0.5 for name, score in by_name(self._stream, scores.tolist())}
 
     def predict_proba_one(
         self, x: dict[Hashable, Any], **kwargs: Any
     ) -> dict[Any, dict[bool, float]]:
-        """Return for each label seen the probabilities of False and True."""
+        """Return for each label seen the probabilities of False and True.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
+        """
         shares = self._shares(*self._scores_one(x))
         pairs = by_name(self._stream, shares)
         return {name: {False: 1.0 - share, True: share} for name, share in pairs}
@@ -103,12 +115,23 @@ class ExpChi2MultiLabelClassifier(
         """Return a frame of the same kind and index, True where a row has the label of a column.
 
         Columns are the labels themselves in pandas, their text elsewhere.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
         """
         frame, _, scores = self._scores_many(X)
         return frame_of([row > 0.5 for row in scores], self.target_names_, np.bool_, frame)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Return a frame of the same kind and index: the probability of each label, a column."""
+        """Return a frame of the same kind and index: the probability of each label, a column.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
+        """
         frame, model, scores = self._scores_many(X)
         shares = [np.array(self._shares(model, row)) for row in scores]
         return frame_of(shares, self.target_names_, np.float64, frame)

@@ -80,11 +80,23 @@ class ExpChi2MultiTargetRegressor(  # type: ignore[misc]
         return dicts_of_frame(y), None
 
     def predict_one(self, x: dict[Hashable, Any]) -> dict[Any, float]:
-        """Return a number for each target; an empty dict before the first row."""
+        """Return a number for each target; an empty dict before the first row.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
+        """
         model, scores = self._scores_one(x)
         return {} if model is None else dict(by_name(self._stream, scores.tolist()))
 
     def predict_many(self, X: Any) -> Any:
-        """Return a frame of the same kind and index as ``X``, a column for each target."""
+        """Return a frame of the same kind and index as ``X``, a column for each target.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
+        """
         frame, _, scores = self._scores_many(X)
         return frame_of(scores, self.target_names_, np.float64, frame)

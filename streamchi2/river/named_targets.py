@@ -25,11 +25,10 @@ def checked_by_name(y: Any, check: Callable[[Any, str], float]) -> dict[str | in
 
 
 def _as_name(name: Any) -> str | int:
-    plain = name.item() if isinstance(name, np.generic) else name
+    plain: str | int = name.item() if isinstance(name, np.generic) else name
     if type(plain) not in (str, int):
         raise TypeError(f"names of targets in y must be text or whole numbers, got {name!r}")
-    plain_name: str | int = plain
-    return plain_name
+    return plain
 
 
 def dicts_of_frame(y: Any) -> list[dict[Any, Any]]:

@@ -77,12 +77,24 @@ class ExpChi2Regressor(DescriptorReadings, NamedStreamEstimator, base.MiniBatchR
         return Targets.of_columns("numbers", np.empty(0))
 
     def predict_one(self, x: dict[Hashable, Any]) -> float:
-        """Return the predicted target; 0.0 before the first row."""
+        """Return the predicted target; 0.0 before the first row.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
+        """
         model, scores = self._scores_one(x)
         return 0.0 if model is None else float(scores[0])
 
     def predict_many(self, X: Any) -> Any:
-        """Return a series of predictions of the same kind and index as ``X``."""
+        """Return a series of predictions of the same kind and index as ``X``.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
+        """
         frame, model, scores = self._scores_many(X)
         values = np.zeros(len(frame)) if model is None else np.array([row[0] for row in scores])
         return to_native_series(values, name=self._target_name, like=frame)

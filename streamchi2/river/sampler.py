@@ -126,13 +126,24 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         """Return D features named "chi2_0", "chi2_1", ...; nothing is learnt.
 
         Before anything has been learnt the row itself stands for the stream.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, finite and non-negative; a missing key is a zero.
         """
         row = self._reader.read(x)
         features = self._features(self._map_for(row), row)
         return dict(zip(self._names(features.size), features.tolist(), strict=True))
 
     def transform_many(self, X: Any) -> Any:
-        """Return the features of a frame's rows, in a frame of the same kind and index."""
+        """Return the features of a frame's rows, in a frame of the same kind and index.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow DataFrame
+            Rows without missing values; names of columns are keys.
+        """
         rows, frame = self._read_frame(X), into_frame(X)
         features: Floats = np.empty((0, self.n_components))
         if rows:
