@@ -27,9 +27,9 @@ from streamchi2.solvers.left_out import GramSpectrum, SampledRows
 from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.problem import Decision, RegressionProblem
 from streamchi2.solvers.through_origin import through_origin
-from streamchi2.statistics.class_weight import class_factors
 from streamchi2.statistics.feature_statistics import FeatureStatistics
 from streamchi2.statistics.targets import Targets, matrix
+from streamchi2.statistics.weights import class_factors
 from streamchi2.threads import one_blas_thread
 
 __all__ = [

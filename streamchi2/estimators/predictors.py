@@ -23,8 +23,8 @@ from streamchi2.estimators.base import StreamEstimator, in_blocks, refuse_change
 from streamchi2.model import Model
 from streamchi2.readings import ModelReadings
 from streamchi2.sources import Batch
-from streamchi2.statistics.class_weight import as_class_weight
 from streamchi2.statistics.targets import Targets
+from streamchi2.statistics.weights import as_class_weight
 from streamchi2.stream import Stream
 
 

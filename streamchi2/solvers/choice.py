@@ -14,7 +14,7 @@ from streamchi2.checks import as_choice, as_number_or_choice, as_positive_float
 from streamchi2.saving import Label, Value, saved
 from streamchi2.solvers.calibration import Calibration
 from streamchi2.solvers.components import NumberOfComponents, check_n_pca
-from streamchi2.statistics.class_weight import as_class_weight
+from streamchi2.statistics.weights import as_class_weight
 
 _PENALTIES = ("ridge", "lasso", "elastic_net", "group_lasso")
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from streamchi2.checks import Floats
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
-from streamchi2.statistics.fading import faded_to_end
 from streamchi2.statistics.moments import Moments, RegressionMoments, largest_of, of_classes
 from streamchi2.statistics.sample import Sample
 from streamchi2.statistics.targets import has_target, matrix, moved
+from streamchi2.statistics.weights import faded_to_end
 
 SAMPLED_ROWS = 1024  # that are left out to choose the penalty
 _LARGEST = 1e150  # of features times the roots of their weights: squares can be summed
@@ -164,9 +164,7 @@ class FeatureStatistics:
         columns = targets if targets.ndim == 1 else np.asarray(matrix(targets, self.n_targets))
         rows = Kept(features, columns, weights * shares, keys)
         if self.labelled or self.n_labelled + n_rows > self.cap:
-            sample = self.sampled().absorbed(
-                features, weights, columns, self.n_targets, keys
-            )
+            sample = self.sampled().absorbed(features, weights, columns, self.n_targets, keys)
             moments = self.labelled or self._moments_of_kept()
             self._pour(rows, moments, fading)
             self.labelled, self.sample, self.kept = moments, sample, None

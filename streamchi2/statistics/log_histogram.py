@@ -1,4 +1,18 @@
-"""A histogram of a stream of non-negative values, exact, in logarithmic bins without a range.
+r"""A histogram of a stream of non-negative values in logarithmic bins without a range.
+
+A positive float64 is :math:`2^{e-1023}(1 + m)` with the biased exponent e and the mantissa m in
+its bits, in this order. Dropping all but the leading :math:`\log_2 B` bits of the mantissa leaves
+
+.. math:: \mathrm{key}(x) = eB + \lfloor mB \rfloor
+
+an integer that grows with x: each octave is cut into B bins of equal width, so the width of a bin
+relative to its values lies between 1/(2B) and 1/B. No logarithm is taken and nothing is rounded:
+every platform finds the same bin. The same idea, without interpolation, as the "fast" mappings
+of Masson, Rim and Lee, DDSketch (2019, doi:10.14778/3352063.3352135).
+
+Subnormal float64 values (below 2.2e-308) have e = 0 and no leading one: all of them together
+share one more "octave" of B bins of equal width, the lowest from 5e-324. A float32 and
+a float64 of equal value have equal keys, also where the float32 is subnormal.
 
 Counts live in one array that spans the occupied bins and grows when a value falls outside, so
 memory depends on how many octaves the values span (512 bytes each), never on their number.
@@ -7,7 +21,7 @@ memory depends on how many octaves the values span (512 bytes each), never on th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,34 +30,31 @@ from scipy import sparse
 
 from streamchi2.checks import Floats, Rows, as_half_life, as_positive_int, as_values, as_weights
 from streamchi2.errors import StateMismatchError
-from streamchi2.saving import saved
-from streamchi2.statistics.fading import epoch, flushed, growth
-from streamchi2.statistics.log_bins import (
-    MAX_BINS_PER_OCTAVE,
-    bin_centres,
-    bin_edges,
-    bin_keys,
-    merge_neighbours,
-)
+from streamchi2.saving import same, saved
+from streamchi2.statistics.weights import faded_to_end
 
+_MAX_BINS_PER_OCTAVE = 4096  # 2046 octaves of 4096 bins are 64 MiB, the most counts can take
 _MIN_HALF_LIFE = 1e-3
 _OCTAVES = 2047  # exponents of a float64, subnormal ones included
+_MANTISSA_BITS = 52
+_EXPONENT_BIAS_GAP = 1023 - 127  # float64 and float32 store 2^0 under these exponents
 _BLOCK_VALUES = 1 << 16  # temporaries of 512 KiB stay in cache
+_LIMITS = np.finfo(np.float64)
 
 
 @saved("log_histogram")
 class LogHistogram:
     r"""Exact (weighted) counts of non-zero values in logarithmic bins over the whole float range.
 
-    Bins are read from the bits of the float (see ``statistics/log_bins.py``): every
-    octave is cut into ``bins_per_octave`` bins of equal width. Zeros are counted apart.
-    With a half-life h, row i of the n seen so far counts
+    Bins are read from the bits of the float: every octave is cut into ``bins_per_octave`` bins of
+    equal width. Zeros are counted apart. With a half-life h, row i of the n seen so far counts
 
     .. math:: w_i \, 2^{-(n-1-i)/h}
 
-    The law: any cutting of the same rows into batches gives the same counts bit for bit, and
-    merging shards equals one pass (bit for bit for counts without weights; with weights the
-    sums round, but in either order alike; with a half-life both shards end "now").
+    The law: any cutting of the same rows into batches gives the same counts, bit for bit without a
+    half-life and to rounding with one, and merging shards equals one pass (bit for bit for counts
+    without weights; with weights the sums round, but in either order alike; with a half-life both
+    shards end "now").
 
     Parameters
     ----------
@@ -61,8 +72,8 @@ class LogHistogram:
     Notes
     -----
     An update costs 3 to 6 ns a value (``examples/benchmarks/histogram_update.py``). Counts are
-    int64, exact past 2^53, until a weight or a half-life makes them float64. A count that has
-    faded below 2.2e-308 is forgotten.
+    float64, exact up to 2^53 where no row has a weight. One that has faded below 2.2e-308 is
+    forgotten.
 
     References
     ----------
@@ -82,15 +93,15 @@ class LogHistogram:
         "half_life": float | None,
         "n_rows": int,
         "_first_key": int,
-        "_counts": NDArray[np.int64 | np.float64],
-        "_zeros": int | float,
+        "_counts": NDArray[np.float64],
+        "_zeros": float,
     }
 
     def __init__(self, bins_per_octave: int = 64, half_life: float | None = None) -> None:
         bins_per_octave = as_positive_int(bins_per_octave, name="bins_per_octave")
-        if bins_per_octave.bit_count() != 1 or bins_per_octave > MAX_BINS_PER_OCTAVE:
+        if bins_per_octave.bit_count() != 1 or bins_per_octave > _MAX_BINS_PER_OCTAVE:
             raise ValueError(
-                f"bins_per_octave must be a power of two, at most {MAX_BINS_PER_OCTAVE}, "
+                f"bins_per_octave must be a power of two, at most {_MAX_BINS_PER_OCTAVE}, "
                 f"got {bins_per_octave}"
             )
         if half_life is not None:
@@ -104,8 +115,8 @@ class LogHistogram:
         self.n_rows = 0
         # Bin first_key + i holds counts[i].
         self._first_key = 0
-        self._counts: NDArray[Any] = np.zeros(0, np.int64 if half_life is None else np.float64)
-        self._zeros: int | float = 0 if half_life is None else 0.0
+        self._counts = np.zeros(0)
+        self._zeros = 0.0
 
     def _saved_state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._saved_fields}
@@ -121,7 +132,7 @@ class LogHistogram:
         last = self._first_key + self._counts.size
         if self._first_key < 0 or last > _OCTAVES * self.bins_per_octave:
             raise ValueError("bins must lie in the range of floats")
-        if self._zeros < 0 or (self._counts < 0).any():
+        if self._zeros < 0.0 or (self._counts < 0.0).any():
             raise ValueError("counts must not be negative")
 
     def update(self, X: ArrayLike | Rows, sample_weight: ArrayLike | None = None) -> Self:
@@ -140,61 +151,53 @@ class LogHistogram:
             This histogram.
         """
         rows = as_values(X)
-        self.absorb(rows, as_weights(sample_weight, rows.shape[0]))
+        weights = as_weights(sample_weight, rows.shape[0])
+        if weights is not None and not weights.all():
+            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        self.absorb(rows, weights)
         return self
 
     def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> None:
-        """Count rows that have been checked already; otherwise as :meth:`update`."""
-        if weights is not None and not weights.all():
-            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        """Count rows that have been checked, all of positive weight; else as :meth:`update`."""
         n_rows = rows.shape[0]
-        positions = self.n_rows + np.arange(n_rows, dtype=np.float64)
-        epochs = epoch(positions, self.half_life)
-        amounts = None
-        if n_rows and (weights is not None or not self._is_exact):
-            amounts = growth(positions, self.half_life) * (1.0 if weights is None else weights)
-            self._counts = self._counts.astype(np.float64, copy=False)
-        step = max(1, _BLOCK_VALUES * n_rows // max(1, _n_stored(rows)))
-        starts = {*range(0, n_rows, step), *(1 + np.flatnonzero(np.diff(epochs))).tolist()}
-        for start, stop in pairwise([*sorted(starts), n_rows]):
-            part = slice(start, stop)
-            self._enter(epochs[start])
-            self._count(rows[part], None if amounts is None else amounts[part])
+        n_stored = rows.nnz if isinstance(rows, sparse.csr_array) else rows.size
+        step = max(1, _BLOCK_VALUES * n_rows // max(1, n_stored))
+        for start in range(0, n_rows, step):
+            part = slice(start, start + step)
+            self._count(rows[part], 1.0 if weights is None else weights[part])
 
-    def _enter(self, coming: np.float64) -> None:
-        """Change the unit of all counts to that of the epoch of the row about to come."""
-        last = epoch(np.float64(max(self.n_rows - 1, 0)), self.half_life)
-        if last != coming:
-            self._zeros = float(flushed(np.float64(self._zeros) * np.exp2(last - coming)))
-            self._counts = flushed(self._counts * np.exp2(last - coming))
+    def _count(self, rows: Rows, weights: NDArray[np.float64] | float) -> None:
+        """Add the values of rows to the counts, which fade before.
 
-    def _count(self, rows: Rows, amounts: NDArray[np.float64] | None) -> None:
-        """Add the values of rows to the running counts, each row's amount where there is one.
-
-        Sums of floats are taken strictly in the order of the rows, as bincount does it, so that no
-        cut can change how they round.
+        Sums are taken strictly in the order of the rows, so that without a half-life no cut can
+        change how they round.
         """
         n_rows, n_columns = rows.shape
         values, n_values = _nonzero_values(rows)
-        self.n_rows += n_rows
-        if amounts is None:
-            self._zeros += n_rows * n_columns - values.size
-        else:
-            zeros = amounts * (n_columns - n_values)
-            self._zeros = float(np.cumsum(np.append(self._zeros, zeros))[-1])
-        if values.size == 0:
-            return
+        shares, fading = faded_to_end(n_rows, self.half_life)
+        amounts = weights * shares
+        zeros = np.append(fading * self._zeros, amounts * (n_columns - n_values))
         keys = bin_keys(values, self.bins_per_octave)
-        first, counts = _spanning(
-            self._first_key, self._counts, int(keys.min()), int(keys.max()) + 1
-        )
-        keys -= first
-        if amounts is None:
-            counts += np.bincount(keys, minlength=counts.size)
-        else:
-            bins = np.concatenate([np.arange(counts.size), keys])
-            counts = np.bincount(bins, np.concatenate([counts, np.repeat(amounts, n_values)]))
-        self._first_key, self._counts = first, counts
+        if values.size:
+            self._span(int(keys.min()), int(keys.max()) + 1)
+        if self.half_life is not None:
+            self._counts *= fading
+        np.add.at(self._counts, keys - self._first_key, np.repeat(amounts, n_values))
+        if self.half_life is not None:
+            # The subnormal are slow to compute with, and long faded.
+            self._counts[self._counts < _LIMITS.tiny] = 0.0
+            zeros[zeros < _LIMITS.tiny] = 0.0
+        self._zeros = float(np.cumsum(zeros)[-1])
+        self.n_rows += n_rows
+
+    def _span(self, low: int, end: int) -> None:
+        """Let there be bins from ``low`` to before ``end``."""
+        first, last = self._first_key, self._first_key + self._counts.size
+        if first == last:
+            first = last = low
+        low, end = min(low, first), max(end, last)
+        self._counts = np.pad(self._counts, (first - low, end - last))
+        self._first_key = low
 
     def merge(self, other: Self) -> Self:
         """Add everything ``other`` has seen; ``other`` is untouched.
@@ -206,80 +209,64 @@ class LogHistogram:
         mine, theirs = self._settings(), other._settings()
         if mine != theirs:
             raise StateMismatchError(f"parameters must agree to merge, got {mine} and {theirs}")
-        if other.n_rows == 0 or self.n_rows == 0:
-            self.__dict__.update((self if other.n_rows == 0 else other.copy()).__dict__)
-            return self
-        totals = int(self._counts.sum()), int(other._counts.sum())
-        if sum(totals) >= 2**63 and self._is_exact and other._is_exact:
-            raise ValueError(f"total must stay below 2^63 to merge, got {totals}")
-        (counts, zeros), (other_counts, other_zeros) = self._present(), other._present()
-        grown = growth(np.float64(self.n_rows + other.n_rows - 1), self.half_life)
-        counts = counts.astype(np.result_type(counts, other_counts))
-        last = other._first_key + other_counts.size
-        first, counts = _spanning(self._first_key, counts, other._first_key, last)
-        counts[other._first_key - first :][: other_counts.size] += other_counts
-        self._zeros = zeros + other_zeros
-        if self.half_life is not None:
-            counts, self._zeros = counts * grown, float(self._zeros * grown)
+        size = other._counts.size
+        if size:
+            self._span(other._first_key, other._first_key + size)
+            start = other._first_key - self._first_key
+            self._counts[start : start + size] += other._counts
+        self._zeros += other._zeros
         self.n_rows += other.n_rows
-        self._first_key, self._counts = first, counts
         return self
 
     def copy(self) -> Self:
         """Return an independent histogram in the same state."""
-        return self._from_saved({**self._saved_state(), "_counts": self._counts.copy()})
+        return deepcopy(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LogHistogram):
             return NotImplemented
-        mine, theirs = self._saved_state(), other._saved_state()
-        return np.array_equal(mine.pop("_counts"), theirs.pop("_counts")) and mine == theirs
+        theirs = other._saved_state()
+        return all(same(value, theirs[name]) for name, value in self._saved_state().items())
 
     __hash__ = None  # type: ignore[assignment]  # equal today, different after the next row
-
-    @property
-    def _is_exact(self) -> bool:
-        return self._counts.dtype == np.int64
 
     def _settings(self) -> str:
         return f"bins_per_octave={self.bins_per_octave}, half_life={self.half_life}"
 
-    def _present(self) -> tuple[NDArray[Any], int | float]:
-        """Return counts and zeros as of the last row."""
-        if self.half_life is None or self.n_rows == 0:
-            return self._counts, self._zeros
-        grown = growth(np.float64(self.n_rows - 1), self.half_life)
-        return flushed(self._counts / grown), float(flushed(np.float64(self._zeros) / grown))
-
-    def _occupied(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        present = np.asarray(self._present()[0], dtype=np.float64)
-        occupied = np.flatnonzero(present)
-        return occupied + self._first_key, present[occupied]
+    @property
+    def _keys(self) -> NDArray[np.int64]:
+        """Keys of the occupied bins, ascending."""
+        return np.flatnonzero(self._counts) + self._first_key
 
     @property
     def centres(self) -> NDArray[np.float64]:
         """Midpoints of the occupied bins, ascending."""
-        return bin_centres(self._occupied()[0], self.bins_per_octave)
+        return _floats_of(2 * self._keys + 1, 2 * self.bins_per_octave)
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """Present counts of the occupied bins, in the order of ``centres``."""
-        return self._occupied()[1]
+        return self._counts[self._counts > 0.0]
 
     @property
     def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper edges of the occupied bins; a bin holds lower <= x < upper."""
-        return bin_edges(self._occupied()[0], self.bins_per_octave)
+        """Lower and upper edges of the occupied bins; a bin holds lower <= x < upper.
+
+        The outermost edges are the smallest and the largest float, not zero and infinity; the
+        largest float is therefore the one value that may equal its upper edge.
+        """
+        lower, upper = (_floats_of(self._keys + i, self.bins_per_octave) for i in (0, 1))
+        return np.maximum(lower, _LIMITS.smallest_subnormal), np.minimum(upper, _LIMITS.max)
 
     @property
     def total(self) -> float:
-        """Weight of all non-zero values, an exact int where every row has weighed one."""
-        return int(self._counts.sum()) if self._is_exact else float(self.weights.sum())
+        """Weight of all non-zero values."""
+        return float(self._counts.sum())
 
     @property
     def n_zeros(self) -> float:
-        """Weight of all zeros, an exact int where every row has weighed one."""
-        return self._present()[1]
+        """Weight of all zeros."""
+        return self._zeros
 
     @property
     def low(self) -> float:
@@ -326,44 +313,55 @@ class LogHistogram:
     def coarsened(self, max_bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Centres and weights after merging neighbours until at most ``max_bins`` bins remain.
 
-        The number of bins per octave is halved as often as needed (then octaves are paired),
-        and the centre of a merged bin is the weighted mean of the centres it holds.
+        The number of bins per octave is halved as often as needed (then octaves are paired). The
+        centre of a merged bin is the weighted mean of the centres it holds, so the sum and the mean
+        of the values stay as they were.
 
         >>> LogHistogram().update([1.0, 1.0, 1.5, 9.0]).coarsened(2)
         (array([1.17447917, 9.0625    ]), array([3., 1.]))
         """
         max_bins = as_positive_int(max_bins, name="max_bins")
-        keys, weights = self._occupied()
-        return merge_neighbours(keys, bin_centres(keys, self.bins_per_octave), weights, max_bins)
+        keys, weights = self._keys, self.weights
+        while np.count_nonzero(np.diff(keys, prepend=-1)) > max_bins:
+            keys = keys >> 1
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        merged = np.add.reduceat(weights, starts)
+        # Shares first: weight times centre may overflow where their mean cannot.
+        shares = weights / np.repeat(merged, np.diff(starts, append=keys.size))
+        return np.add.reduceat(shares * self.centres, starts), merged
 
     def __repr__(self) -> str:
-        span = f", low={self.low!r}, high={self.high!r}" if self._occupied()[0].size else ""
+        span = f", low={self.low!r}, high={self.high!r}" if self._keys.size else ""
         return (
-            f"LogHistogram({self._settings()}, n_rows={self.n_rows}, total={self.total!r}, "
-            f"n_zeros={self.n_zeros!r}{span})"
+            f"LogHistogram({self._settings()}, n_rows={self.n_rows}, total={self.total:g}, "
+            f"n_zeros={self.n_zeros:g}{span})"
         )
 
     def _refuse_empty(self, name: str) -> None:
-        if not self._occupied()[0].size:
+        if not self._counts.any():
             raise ValueError(f"{name} needs a non-zero value, got none in {self.n_rows} rows")
 
 
-def _spanning(first: int, counts: NDArray[Any], low: int, end: int) -> tuple[int, NDArray[Any]]:
-    """Return new counts of the same bins, and of those from ``low`` to before ``end``.
+def bin_keys(values: Floats, bins_per_octave: int) -> NDArray[np.int64]:
+    """Return the key of every value; all must be positive and finite. About 1 ns a value.
 
-    >>> _spanning(5, np.array([7, 8]), 3, 6)
-    (3, array([0, 0, 7, 8]))
+    >>> bin_keys(np.array([1.0, 1.2, 1.5, 2.0]), bins_per_octave=2) - 2 * 1023
+    array([0, 0, 1, 2])
     """
-    if counts.size:
-        last = first + counts.size
-        low, end = (min(low, first), max(end, last)) if low < end else (first, last)
-    wide = np.zeros(end - low, counts.dtype)
-    wide[first - low :][: counts.size] = counts
-    return low, wide
+    precision = bins_per_octave.bit_length() - 1
+    if values.dtype == np.float32:
+        short = values.view(np.uint32) >> np.uint32(23 - precision)
+        # Below the first whole octave float32 is subnormal, which float64 is not.
+        if short.size and short.min() >= bins_per_octave:
+            return short.astype(np.int64) + _EXPONENT_BIAS_GAP * bins_per_octave
+        values = values.astype(np.float64)
+    bits: NDArray[np.uint64] = values.view(np.uint64)
+    return (bits >> np.uint64(_MANTISSA_BITS - precision)).view(np.int64)
 
 
-def _n_stored(rows: Rows) -> int:
-    return int(rows.nnz if isinstance(rows, sparse.csr_array) else rows.size)
+def _floats_of(keys: NDArray[np.int64], bins_per_octave: int) -> NDArray[np.float64]:
+    """Return the lower edge of the bin of each key."""
+    return (keys << (_MANTISSA_BITS + 1 - bins_per_octave.bit_length())).view(np.float64)
 
 
 def _nonzero_values(rows: Rows) -> tuple[Floats, NDArray[np.int64]]:

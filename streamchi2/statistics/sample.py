@@ -19,8 +19,8 @@ from streamchi2.checks import Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import saved
-from streamchi2.statistics.fading import faded_to_end
 from streamchi2.statistics.targets import matrix
+from streamchi2.statistics.weights import faded_to_end
 
 _FORGOTTEN = 1e-250  # weights that have faded below this are no rows any more
 

@@ -1,4 +1,4 @@
-"""The parameter ``class_weight``: how much the rows of each class count in a regression."""
+"""How much rows count: by their age, with a half-life, and by their class, with class_weight."""
 
 from __future__ import annotations
 
@@ -69,3 +69,19 @@ def class_factors(
         return np.asarray(1.0 / np.where(seen, shares, 1.0))
     given = dict(class_weight)
     return np.array([given.get(label, 1.0) for label in classes.tolist()])
+
+
+def faded_to_end(n_rows: int, half_life: float | None) -> tuple[NDArray[np.float64], float]:
+    r"""Return what each of some rows counts when the last has come, and what all before do.
+
+    Row i of n counts :math:`2^{-(n-1-i)/h}`. Blocks end where a stream's state alone decides, so
+    fading as of their ends rounds alike however rows were cut into batches.
+
+    >>> faded_to_end(3, 1.0)
+    (array([0.25, 0.5 , 1.  ]), 0.125)
+    """
+    if half_life is None:
+        return np.ones(n_rows), 1.0
+    ages = np.arange(n_rows, -1, -1)
+    shares = np.exp2(-ages / half_life)
+    return shares[1:], float(shares[0])
