@@ -34,7 +34,7 @@ from streamchi2.files import dumped, loaded
 from streamchi2.files.container import packed, unpacked
 
 NASTY = [None, True, -1, 0, 1, 7, 2**31, 2**62, -0.0, 0.5, 1e308, -1e308, 5e-324, "", "auto"]
-NASTY += ["moments", [], {}, [0], {"class": "moments"}, {"same": 0}, {"float": "nan"}]
+NASTY += ["moments", [], {}, [0], {"class": "moments"}, {"same": 0}, float("nan")]
 NASTY += [{"array": ["<f8", [2**40], "C"]}, {"tuple": [1]}, [[0.0]], "\ud800"]
 
 

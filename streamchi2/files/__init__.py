@@ -13,9 +13,16 @@ from importlib import import_module
 from typing import Any
 
 from streamchi2.errors import FormatError
-from streamchi2.files.atomic_file import FilePath, read_file, replace_file
 from streamchi2.files.codec import decoded, encoded
-from streamchi2.files.container import Json, Key, packed, unpacked
+from streamchi2.files.container import (
+    FilePath,
+    Json,
+    Key,
+    packed,
+    read_file,
+    replace_file,
+    unpacked,
+)
 from streamchi2.saving import name_of
 
 __all__ = ["MAX_BYTES", "dumped", "load", "loaded", "save"]

@@ -111,7 +111,7 @@ def replaced(tree, path, value):
 NASTY = [
     KeyError, None, True, -1, 0, 2**40, 2**62, -1.5, 1e308, "x", "", [], [[]], {},
     {"same": 0}, {"same": -1}, {"same": 10**6}, {"same": True}, {"tuple": [1]}, {"tuple": 3},
-    {"int": "0x"}, {"int": 5}, {"float": "nan"}, {"float": []}, {"bytes": "0g"}, {"slice": [1]},
+    {"nothing": 5}, 10**30, float("nan"), {"bytes": "0g"}, {"bytes": 3}, {"slice": [1]},
     {"range": [0, 2**62, 1]}, {"range": [0, 1, 0]}, {"dict": [[[], 1]]}, {"dict": [[1, 1], [1, 2]]},
     {"array": ["<f8", [2**40, 2**40], "C"]}, {"array": ["<f8", [-1], "C"]},
     {"array": ["<f8", [1, 0], "K"]}, {"array": ["|O", [1], "C"]}, {"array": ["<f8", 3, "C"]},
@@ -189,7 +189,6 @@ REFUSED = {
     "values": (*csr([0], [0, 1], 3, data={"range": [0, 2**62, 1]}), "no valid csr"),
     "triangle": ({"triangle": ["upper", "C", array("<f8", 2**40)]}, b"", "small"),
     "keys": ({"dict": [[1, 2], [1, 3]]}, b"", "distinct keys"),
-    "long number": ({"int": "0x" + "f" * 3_000_000 + "g"}, b"", "no valid int"),
 }
 
 
@@ -219,10 +218,10 @@ def test_a_file_nested_to_the_limit_of_the_stack_is_refused():
         (("n_rows",), 4, "the object is no valid Stream: flags must be as many as rows"),
         (("n_rows",), 3.0, "n_rows must be int, got 3.0"),
         (("kind",), "Ridge", "kind must be .*Literal.*, got 'Ridge'"),
-        (("maps", "tuple", 0, "beta"), -1.0, "maps is no valid Map: beta must be positive"),
-        (("maps", "tuple", 0, "beta"), {"float": "inf"}, "beta must have finite numbers, got inf"),
-        (("maps", "tuple", 2), {"same": 0}, "maps is no valid same: must be .* frozen"),
-        (("maps", "tuple", 2), {"same": -1}, "maps is no valid same: must be .* frozen"),
+        (("maps", "tuple", 0, "beta"), -1.0, r"maps\.0 is no valid Map: beta must be positive"),
+        (("maps", "tuple", 0, "beta"), float("inf"), "beta must have finite numbers, got inf"),
+        (("maps", "tuple", 2), {"same": 0}, r"maps\.2 is no valid same: must be .* frozen"),
+        (("maps", "tuple", 2), {"same": -1}, r"maps\.2 is no valid same: must be .* frozen"),
         (("class",), "forged.streams", "got 'forged.streams'; another version of streamchi2 may"),
         (("params",), KeyError, "must have the fields of Stream and no others, got params"),
     ],

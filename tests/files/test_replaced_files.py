@@ -7,8 +7,8 @@ import time
 import pytest
 
 from streamchi2.errors import FormatError
-from streamchi2.files import atomic_file, load
-from streamchi2.files.atomic_file import read_file, replace_file
+from streamchi2.files import container, load
+from streamchi2.files.container import read_file, replace_file
 
 
 @pytest.mark.parametrize("name", [None, "fsync", "replace"])
@@ -27,7 +27,7 @@ def test_a_failure_leaves_the_old_file_and_no_rubbish(tmp_path, monkeypatch, nam
     for content in before:
         path.write_bytes(content)
     if name is not None:
-        monkeypatch.setattr(atomic_file.os, name, fail)
+        monkeypatch.setattr(container.os, name, fail)
     with pytest.raises(type(error)):
         replace_file(path, pieces())
     monkeypatch.undo()
@@ -39,7 +39,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
     for name in ("fsync", "replace"):
         real = getattr(os, name)
         monkeypatch.setattr(
-            atomic_file.os, name, lambda *a, n=name, f=real: (calls.append(n), f(*a))[1]
+            container.os, name, lambda *a, n=name, f=real: (calls.append(n), f(*a))[1]
         )
     replace_file(tmp_path / "model", [b"new"])
     assert calls == ["fsync", "replace", "fsync"]
