@@ -15,7 +15,7 @@ from methods import UNSCALED, fitted_series
 from results import arguments, bar, pyplot
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from streamchi2.plots.convergence import SERIES
+from streamchi2.plots.inputs import SERIES
 
 
 def errors_of(what, most_terms, n_rows):

@@ -21,7 +21,7 @@ from methods import (
 from results import ANY, Results, arguments, bar, pyplot
 
 from streamchi2 import chi2_distance
-from streamchi2.plots.convergence import SERIES
+from streamchi2.plots.inputs import SERIES
 
 EXACT = "Exact exp-chi2"
 

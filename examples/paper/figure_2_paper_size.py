@@ -13,7 +13,7 @@ from paired import Accuracies, Difference
 from results import pyplot
 from tables import OF_TERMS, SETS, SIZES
 
-from streamchi2.plots.convergence import SERIES
+from streamchi2.plots.inputs import SERIES
 
 NAMES = {  # in other figures
     "Direct": "direct, greedy",

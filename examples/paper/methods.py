@@ -5,7 +5,7 @@ import numpy as np
 from streamchi2 import ChebyshevSeries, LogHistogram, StreamingPCA, StreamingRidgeClassifier
 from streamchi2.bases import GaussianBasis
 from streamchi2.features import MapBlock
-from streamchi2.plots.convergence import SERIES
+from streamchi2.plots.inputs import SERIES
 from streamchi2.series.transport import RotatedSeries
 
 UNSCALED = "Chebyshev, not scaled"  # as the paper prints it

@@ -47,17 +47,19 @@ def axes_to_draw_on(ax: Axes | None, title: str) -> Axes:
 
 
 def fitted_attribute(estimator: Any, name: str) -> Any:
-    """Return an attribute of a fitted estimator, and name it where it is missing."""
+    """Return an attribute of a fitted estimator, or what a method says; name what is missing."""
     try:
-        return getattr(estimator, name)
+        value = getattr(estimator, name)
     except AttributeError as error:
         raise TypeError(
             f"estimator must have {name} for this plot, got {type(estimator).__name__}: {error}"
         ) from error
+    return value() if callable(value) else value
 
 
-def of_descriptor(value: Any, descriptor: str | None) -> Any:
-    """Return the value of one descriptor, or the only value where there are none."""
+def reading(estimator: Any, name: str, descriptor: str | None) -> Any:
+    """Return what an estimator says of one descriptor, or of all rows where there are none."""
+    value = fitted_attribute(estimator, name)
     if not isinstance(value, Mapping):
         if descriptor is not None:
             raise ValueError(
@@ -67,9 +69,3 @@ def of_descriptor(value: Any, descriptor: str | None) -> Any:
     if descriptor not in value:
         raise ValueError(f"descriptor must be one of {list(value)}, got {descriptor!r}")
     return value[descriptor]
-
-
-def reading(estimator: Any, name: str, descriptor: str | None) -> Any:
-    """Return a fitted attribute, or what a method says, of one descriptor."""
-    value = fitted_attribute(estimator, name)
-    return of_descriptor(value() if callable(value) else value, descriptor)
