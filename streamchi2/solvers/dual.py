@@ -60,11 +60,8 @@ class DualFactor:
         if not self.is_definite:
             return
         if not self.n_rows:
-            length = np.square(features - features[0]).sum(axis=1).mean()
-            many = features.shape[1] > _FEW_FEATURES
-            single = many and self.alpha >= _LEAST_OF_SINGLE * length
-            self._origin = features[0].astype(features.dtype if single else np.float64)
-            self._rows = np.empty((0, self._origin.size), self._origin.dtype)
+            self._origin = features[0].astype(np.float64)
+            self._rows = np.empty((0, self._origin.size))
         rows = features - self._origin
         corner = rows @ rows.T
         corner.flat[:: len(rows) + 1] += self.alpha / np.maximum(weights, _LIGHTEST)
