@@ -24,24 +24,27 @@ except ImportError as error:
         'streamchi2.testing needs hypothesis: install the extra, pip install "streamchi2[test]"'
     ) from error
 
-from streamchi2.testing.all_laws import LawReport, check_all
-from streamchi2.testing.laws import LawError, readings, state_of
-from streamchi2.testing.learning_laws import (
+from streamchi2.testing.all_laws import (
+    LawReport,
+    check_all,
+    cuttings,
+    labelled_streams,
+    realistic_rows,
+)
+from streamchi2.testing.checks import (
     check_absent_is_zero,
     check_cut,
     check_late_classes,
     check_merge,
     check_no_dip,
-    check_threads,
-    check_weights,
-)
-from streamchi2.testing.state_laws import (
     check_no_trace,
     check_pure_reads,
     check_save,
+    check_threads,
+    check_weights,
     refusal,
 )
-from streamchi2.testing.strategies import cuttings, labelled_streams, realistic_rows
+from streamchi2.testing.laws import LawError, readings, state_of
 
 __all__ = [
     "LawError", "LawReport", "check_absent_is_zero", "check_all", "check_cut", "check_late_classes",

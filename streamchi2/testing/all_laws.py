@@ -1,4 +1,4 @@
-"""Every law that applies to an estimator, checked on rows and labels that are drawn here."""
+"""Every law that applies to an estimator, on rows and labels that hypothesis strategies draw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from streamchi2.testing.front_ends import front_end_of
 from streamchi2.testing.laws import LAWS, forgets, reasons
-from streamchi2.testing.strategies import cuttings, labelled_streams
 
 # Laws tried on one longer stream, in which labels can be learnt: for how many rows. Merges and
 # weights stay below 256, for maps that are planned again must not be planned between shards, nor
@@ -96,26 +95,27 @@ def check_all(
     skip = dict(skip or {})
     if unknown := sorted(set(skip) - set(LAWS)):
         raise ValueError(f"skip must name laws among {list(LAWS)}, got {unknown}")
-    subject = _Subject(estimator, example_targets, rtol)
+    subject = _Subject(estimator, example_targets, rtol, max_examples)
     report = LawReport()
     for law in LAWS:
         why = skip.get(law, reasons(subject.front, estimator).get(law))
         report[law] = "holds" if why is None else f"not checked: {why}"
-        if why is None and law == "no trace":
-            subject.check_bad_calls()
-        elif why is None and law in _LONG:
-            subject.check_long(law)
-        elif why is None:
-            subject.check_drawn(law, max_examples)
+        if why is None:
+            subject.try_law(law)
     return report
 
 
 class _Subject:
     """An estimator, and how it is given streams of rows and labels."""
 
-    def __init__(self, estimator: Any, example_targets: Any, rtol: float) -> None:
-        self.estimator, self.front, self.rtol = estimator, front_end_of(estimator), rtol
+    def __init__(
+        self, estimator: Any, example_targets: Any, rtol: float, max_examples: int
+    ) -> None:
+        self.estimator = estimator
+        self.front = front_end_of(estimator)
         self.example_targets = example_targets or self._usual_targets
+        self.rtol = rtol
+        self.max_examples = max_examples
 
     def _usual_targets(self, labels: Any, rows: Any) -> Any:
         usual = {"labels": labels, "numbers": labels + rows[:, 0]}
@@ -125,6 +125,16 @@ class _Subject:
         """Check one law on one stream."""
         rtol = max(self.rtol, inspect.signature(LAWS[law]).parameters["rtol"].default)
         LAWS[law](self.estimator, rows, self.example_targets(labels, rows), rtol=rtol, **more)
+
+    def try_law(self, law: str) -> None:
+        """Check one law on what it needs: bad calls, a long stream or streams that are drawn."""
+        if law == "no trace":
+            self.check_bad_calls()
+        elif law in _LONG:
+            self.check_long(law)
+        else:
+            some = settings(_SETTINGS, max_examples=self.max_examples)
+            some(given(st.data())(lambda data: self.check_drawn(law, data)))()
 
     def check_long(self, law: str) -> None:
         """Check one law on a longer stream, in which labels can be learnt."""
@@ -137,16 +147,13 @@ class _Subject:
             more = {"counts": np.arange(len(labels)) % 4}
         self.check(law, rows, labels, **more)
 
-    def check_drawn(self, law: str, max_examples: int) -> None:
-        """Check one law on streams that are drawn."""
-        cut = "cuts" in inspect.signature(LAWS[law]).parameters
-
-        def check(data: st.DataObject) -> None:
-            rows, labels = data.draw(labelled_streams())
-            more = {"cuts": data.draw(cuttings(len(rows)))} if cut else {}
-            self.check(law, rows, labels, **more)
-
-        settings(_SETTINGS, max_examples=max_examples)(given(st.data())(check))()
+    def check_drawn(self, law: str, data: st.DataObject) -> None:
+        """Check one law on a stream that is drawn."""
+        rows, labels = data.draw(labelled_streams())
+        if "cuts" in inspect.signature(LAWS[law]).parameters:
+            self.check(law, rows, labels, cuts=data.draw(cuttings(len(rows))))
+        else:
+            self.check(law, rows, labels)
 
     def check_bad_calls(self) -> None:
         """Check that bad calls are refused, of a fitted estimator and of one that is not."""
@@ -181,3 +188,45 @@ def _stream(n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     shapes = random.uniform(0.5, 3.0, (3, 6))
     rows = random.standard_gamma(shapes[labels])
     return rows / rows.sum(axis=1, keepdims=True), labels
+
+
+_seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def realistic_rows(
+    draw: st.DrawFn, max_rows: int = 100, max_columns: int = 8, *, min_rows: int = 1
+) -> NDArray[np.float64]:
+    """Return rows as they come from data: L1-normalised, counts, or mostly zero.
+
+    Only a seed and a few choices are drawn, so that long streams stay cheap and shrink well. There
+    is one zero at least, as the law of absent values needs.
+    """
+    shape = draw(st.integers(min_rows, max_rows)), draw(st.integers(2, max_columns))
+    random = np.random.default_rng(draw(_seeds))
+    kind = draw(st.sampled_from(["shares", "counts", "sparse shares"]))
+    if kind == "counts":
+        rows = random.poisson(3.0, shape).astype(np.float64)
+    else:
+        rows = random.dirichlet(np.full(shape[1], 0.7), size=shape[0])
+    if kind == "sparse shares":
+        rows[random.random(rows.shape) < 0.6] = 0.0
+    rows[0, 0] = 0.0
+    return rows
+
+
+@st.composite
+def labelled_streams(
+    draw: st.DrawFn, max_rows: int = 100, max_columns: int = 8
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return realistic rows and a label for each, 0, 1 or 2; two rows and labels at least."""
+    rows = draw(realistic_rows(max_rows, max_columns, min_rows=2))
+    labels = np.random.default_rng(draw(_seeds)).integers(0, 3, rows.shape[0])
+    labels[:2] = 0, 1
+    return rows, labels
+
+
+def cuttings(n_rows: int) -> st.SearchStrategy[list[int]]:
+    """Return positions at which ``n_rows`` rows, two at least, are cut: one to all of them."""
+    some = st.sets(st.integers(1, n_rows - 1), min_size=1, max_size=8).map(sorted)
+    return some | st.just(list(range(1, n_rows)))

@@ -1,8 +1,12 @@
-"""What all laws share: a stream that is learnt, what is compared, and the error of a broken law."""
+"""What all laws share: a stream that is learnt, what is compared, and the error of a broken law.
+
+The error ends with a program that can be pasted into a Python prompt and shows the failure again.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,9 +21,10 @@ from sklearn.utils import get_tags
 
 from streamchi2.files import dumped
 from streamchi2.testing.front_ends import FrontEnd, front_end_of
-from streamchi2.testing.reproduction import constructor, program
 
 Readings = dict[str, NDArray[Any]]
+
+_MOST_VALUES = 50_000  # of an array in a program; larger ones are left to the one who passed them
 
 # Names under which scikit-learn's estimators show statistics of all rows.
 _STATISTICS = ("n_samples_seen_", "mean_", "var_", "explained_variance_")
@@ -138,9 +143,7 @@ class Trial:
 
     def compare(self, expected: Any, actual: Any, case: str) -> None:
         """See that two models say the same about all rows."""
-        said = readings(expected, self.rows), readings(actual, self.rows)
-        if where := difference(*said, rtol=self.rtol):
-            raise BrokenError(f"{where} {case}")
+        self._compare(readings(expected, self.rows), readings(actual, self.rows), case)
 
     def compare_statistics(
         self, expected: Any, actual: Any, case: str, names: Sequence[str] = _STATISTICS
@@ -149,14 +152,16 @@ class Trial:
 
         Probabilities of linear models do not: how sharp they are is chosen at some rows only.
         """
-
-        def said(model: Any) -> Readings:
+        said = []
+        for model in (expected, actual):
             some = readings(model, self.rows)
             some |= {name: np.asarray(getattr(model, name, None)) for name in (*names, *_SOLUTION)}
-            linear = hasattr(model, "coef_")
-            return {name: it for name, it in some.items() if not (linear and "proba" in name)}
+            sharp = "proba" if hasattr(model, "coef_") else "no such name"
+            said.append({name: it for name, it in some.items() if sharp not in name})
+        self._compare(*said, case)
 
-        if where := difference(said(expected), said(actual), self.rtol):
+    def _compare(self, expected: Readings, actual: Readings, case: str) -> None:
+        if where := difference(expected, actual, self.rtol):
             raise BrokenError(f"{where} {case}")
 
 
@@ -224,3 +229,80 @@ def reasons(front: FrontEnd, estimator: Any) -> dict[str, str]:
 def forgets(estimator: Any) -> bool:
     """Return whether old rows count less than new ones."""
     return any(getattr(estimator, name, None) for name in ("half_life", "latest_rows"))
+
+
+def program(check: str, arguments: dict[str, Any]) -> str:
+    """Return a program that runs a check again.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> print(program("check_cut", {"estimator": GaussianNB(), "rows": np.eye(2), "cuts": [1]}))
+    import numpy as np
+    from numpy import array, inf, nan
+    from sklearn.naive_bayes import GaussianNB
+    from streamchi2.testing import *
+    <BLANKLINE>
+    estimator = GaussianNB()
+    rows = array([[1.0, 0.0], [0.0, 1.0]], dtype='<f8')
+    cuts = [1]
+    check_cut(estimator=estimator, rows=rows, cuts=cuts)
+    """
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    lines = [f"{name} = {literal(value)}" for name, value in arguments.items()]
+    call = f"{check}({', '.join(f'{name}={name}' for name in arguments)})"
+    imports = ["import numpy as np", "from numpy import array, inf, nan"]
+    imports += [*sorted(_imports(arguments["estimator"])), "from streamchi2.testing import *"]
+    return "\n".join([*imports, "", *lines, call])
+
+
+def literal(value: Any) -> str:
+    """Return a value as Python source.
+
+    Examples
+    --------
+    >>> print(literal({"x": np.float32(0.5), "y": np.array([1, 2])}))
+    {'x': np.float32(0.5), 'y': array([1, 2], dtype='<i8')}
+    """
+    if isinstance(value, np.ndarray):
+        if value.size > _MOST_VALUES:
+            return f"...  # {value.size} values, too many to print: those that the check was given"
+        shape = "" if value.size else f".reshape{value.shape}"
+        return f"array({value.tolist()!r}, dtype={value.dtype.str!r}){shape}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {literal(it)}' for key, it in value.items())}}}"
+    return constructor(value) if _has_parameters(value) else repr(value)
+
+
+def constructor(value: Any) -> str:
+    """Return the call that makes an object, with what differs from the defaults.
+
+    Examples
+    --------
+    >>> from streamchi2 import ExpChi2Sampler
+    >>> constructor(ExpChi2Sampler(8, random_state=0))
+    'ExpChi2Sampler(n_components=8, random_state=0)'
+    """
+    words = [
+        f"{name}={literal(getattr(value, name))}"
+        for name, parameter in inspect.signature(type(value)).parameters.items()
+        if repr(getattr(value, name, parameter.default)) != repr(parameter.default)
+    ]
+    return f"{type(value).__name__}({', '.join(words)})"
+
+
+def _has_parameters(value: Any) -> bool:
+    return any(hasattr(value, name) for name in ("get_params", "learn_one"))
+
+
+def _imports(value: Any) -> set[str]:
+    """Return the imports of the class of an estimator, and of those among its parameters."""
+    kind = type(value)
+    parts = kind.__module__.split(".")
+    line = f"# the class {kind.__name__} must be defined here"
+    for length in range(len(parts), 0, -1):  # to the shortest module that has the class
+        module = ".".join(parts[:length])
+        if getattr(importlib.import_module(module), kind.__name__, None) is kind:
+            line = f"from {module} import {kind.__name__}"
+    inner = [getattr(value, name, None) for name in inspect.signature(kind).parameters]
+    return {line}.union(*(_imports(it) for it in inner if _has_parameters(it)))

@@ -22,7 +22,7 @@ from streamchi2.testing import (
     refusal,
 )
 from streamchi2.testing.laws import LAWS
-from streamchi2.testing.reproduction import literal
+from streamchi2.testing.laws import literal
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.random((30, 3)) * (RANDOM.random((30, 3)) < 0.7)

@@ -1,15 +1,17 @@
-"""Laws about what is learnt: cuts, merges, threads, zeros, late classes, weights, no dip."""
+"""The laws, one check each: about what is learnt, what may change, and what may not."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import pickle
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamchi2.files import dumped, loaded
 from streamchi2.testing.front_ends import columns
 from streamchi2.testing.laws import BrokenError, Trial, difference, law, readings, state_of
 
@@ -206,7 +208,7 @@ def check_weights(trial: Trial, *, counts: Any = None, scale: float = 2.0**-10) 
 
 
 @law("no dip")
-def check_no_dip(trial: Trial, *, sizes: Sequence[int] | None = None) -> list[float]:
+def check_no_dip(trial: Trial) -> list[float]:
     r"""Check that the learning curve never falls by more than noise below an earlier point.
 
     The last third of the rows is held out. After each size the model predicts them, and the losses
@@ -224,12 +226,9 @@ def check_no_dip(trial: Trial, *, sizes: Sequence[int] | None = None) -> list[fl
     weights of 3. Both add no knowledge, and take none away. A penalty that is a number weighs
     against the sum of the weights; such estimators are not tried on it.
 
-    Parameters
-    ----------
-    sizes : sequence of int, optional
-        Numbers of rows learnt, ascending, after which to predict. By default nine from an eighth of
-        the rows that are learnt to all of them, evenly in their logarithm, and the number of
-        features D where the estimator has ``n_components``: there least squares is at its worst.
+    There are nine sizes from an eighth of the rows that are learnt to all of them, evenly in their
+    logarithm, and the number of features D where the estimator has ``n_components``: there least
+    squares is at its worst.
 
     Returns
     -------
@@ -237,9 +236,7 @@ def check_no_dip(trial: Trial, *, sizes: Sequence[int] | None = None) -> list[fl
         Mean losses, for those who want to see the curve.
     """
     n_learnt = len(trial.targets) - len(trial.targets) // 3
-    sizes = _usual_sizes(trial.estimator, n_learnt) if sizes is None else list(sizes)
-    if len(sizes) < 2 or sorted(set(sizes)) != sizes or not 0 < sizes[0] < sizes[-1] <= n_learnt:
-        raise ValueError(f"sizes must be two or more, ascending, up to {n_learnt}, got {sizes}")
+    sizes = _sizes(trial.estimator, n_learnt)
     model, curve = trial.fresh(), []
     for start, stop in zip([0, *sizes], sizes, strict=False):
         trial.learn(model, slice(start, stop))
@@ -278,10 +275,102 @@ def _losses(trial: Trial, model: Any, n_learnt: int) -> NDArray[Any]:
     return np.asarray(np.mean(losses, axis=0), dtype=np.float64)
 
 
-def _usual_sizes(estimator: Any, n_learnt: int) -> list[int]:
+def _sizes(estimator: Any, n_learnt: int) -> list[int]:
+    n_features = getattr(estimator, "n_components", None)
     first = max(n_learnt // 8, 1)
     sizes = {round(size) for size in np.geomspace(first, n_learnt, 9)}
-    n_features = getattr(estimator, "n_components", None)
     if isinstance(n_features, int) and first < n_features < n_learnt:
         sizes.add(n_features)
     return sorted(sizes)
+
+
+@law("no trace")
+def check_no_trace(trial: Trial, *, arguments: dict[str, Any], fitted: bool = True) -> Exception:
+    """Check that a bad call is refused and leaves the state bit for bit as it was.
+
+    Parameters
+    ----------
+    arguments : dict of str -> object
+        Keyword arguments that ``partial_fit`` must refuse, or ``learn_one`` of river's.
+    fitted : bool, default=True
+        Whether the estimator has learnt the rows before.
+
+    Returns
+    -------
+    Exception
+        What the call raised, for those who want to read its message.
+
+    Examples
+    --------
+    >>> from streamchi2 import ExpChi2Sampler
+    >>> sampler = ExpChi2Sampler(8, random_state=0)
+    >>> print(check_no_trace(sampler, [[0.5, 0.5]], arguments={"X": [[0.5, -1.0]]}))
+    Negative values in data: X must be non-negative, got -1.0 at row 0, column 1
+    """
+    model = trial.learn(trial.fresh()) if fitted else trial.fresh()
+    return refusal(model, lambda it: getattr(it, trial.front.learner)(**arguments))
+
+
+def refusal(model: Any, call: Callable[[Any], Any]) -> Exception:
+    """Return the error by which a call is refused; see that it leaves no trace in any object."""
+    before = state_of(model)
+    try:
+        call(model)
+    except Exception as error:
+        if not isinstance(error, ValueError | TypeError):  # NotFittedError is one
+            raise BrokenError(f"it raised {error!r}, which is no refusal") from error
+        if state_of(model) != before:
+            raise BrokenError("the state changed though the call was refused") from error
+        return error
+    raise BrokenError("nothing was refused")
+
+
+@law("save")
+def check_save(trial: Trial, *, cuts: Sequence[int]) -> None:
+    """Check that a model that is saved and loaded at some positions stays the same bit for bit.
+
+    In this library's format, or with pickle for foreign estimators.
+
+    Parameters
+    ----------
+    cuts : sequence of int
+        Numbers of rows after which it is saved and loaded; ``range(1, n)`` for every position.
+    """
+    model, twin = trial.fresh(), trial.fresh()
+    for piece in trial.pieces(cuts):
+        trial.learn(model, piece)
+        trial.learn(twin, piece)
+        try:
+            twin = loaded(dumped(twin))
+        except TypeError:  # none of this library's
+            twin = pickle.loads(pickle.dumps(twin))
+        case = f"after {piece.stop} rows, when saved and loaded after {list(cuts)[:20]}"
+        trial.compare(model, twin, case)
+        if state_of(model) != state_of(twin):
+            raise BrokenError(f"the states differ {case}")
+
+
+@law("pure reads")
+def check_pure_reads(trial: Trial, *, cuts: Sequence[int]) -> None:
+    """Check that reading changes nothing: no state, no attribute, no answer, nothing learnt later.
+
+    Parameters
+    ----------
+    cuts : sequence of int
+        Numbers of rows after which every method that reads (transform, decision_function,
+        predict_proba and predict, or river's ``..._one``) reads all rows; ``range(1, n)`` for every
+        position. A second model, which is read at the end only, must learn the same.
+    """
+    model, unread = trial.fresh(), trial.fresh()
+    for piece in trial.pieces(cuts):
+        trial.learn(model, piece)
+        trial.learn(unread, piece)
+        before = state_of(model), set(vars(model))
+        readings(model, trial.rows)
+        if (state_of(model), set(vars(model))) != before:
+            raise BrokenError(f"the state changed while rows were read after {piece.stop} rows")
+        trial.compare(model, model, "the second time")
+    case = f"between a model that was read after {list(cuts)[:20]} rows and one that was not"
+    if state_of(model) != state_of(unread):
+        raise BrokenError(f"the states differ {case}")
+    trial.compare(unread, model, case)
