@@ -75,7 +75,7 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
 
         An estimator that has learnt nothing is the identity. Two that have seen parts of a stream
         become, up to rounding, what one pass over both parts would have given; where there is a
-        feature map, it must differ by transport alone (see ``new_shard``).
+        feature map, it must be the same map, but for nodes (see ``new_shard``).
 
         Parameters
         ----------

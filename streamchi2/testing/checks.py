@@ -173,7 +173,7 @@ def check_late_classes(trial: Trial) -> None:
 
 @law("weights", rtol=1e-5)
 def check_weights(trial: Trial, *, counts: Any = None, scale: float = 2.0**-10) -> None:
-    """Check that whole weights are repeated rows, and that small weights are not few rows.
+    """Check that whole weights are repeated rows, and that the scale of all weights is nothing.
 
     A penalty that is a number does weigh against the sum of the weights, so the scale is tried only
     where the penalty is chosen from the data, or where there is none. It may be chosen at other
