@@ -21,8 +21,8 @@ from streamchi2.model import (
 )
 from streamchi2.solvers.dual import DualFactor
 from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.sample import Sample, keys_of
-from streamchi2.statistics.targets import Targets, has_target
+from streamchi2.statistics.sample import keys_of
+from streamchi2.statistics.targets import Targets
 
 FORMS = {"dual": 10**6, "primal": 0}  # rows kept
 
@@ -40,7 +40,7 @@ def learnt_of(rows, y, weights=None, *, cap=0, sizes=None, half_life=None, by_cl
         codes[known] = some
     learnt = SimpleNamespace(feature_map=None, targets=targets)
     weights = np.ones(len(rows)) if weights is None else weights
-    origin, keys, has = rows.mean(axis=0), keys_of(rows, 0), has_target(codes)
+    origin, keys = rows.mean(axis=0), keys_of(rows, 0)
     learnt.statistics = FeatureStatistics(
         sizes or (rows.shape[1],),
         origin,
@@ -50,9 +50,6 @@ def learnt_of(rows, y, weights=None, *, cap=0, sizes=None, half_life=None, by_cl
         by_class=by_class,
     )
     learnt.statistics.add(rows, codes, targets.n_columns, weights, keys)
-    learnt.sample = Sample(1024, 0, half_life).absorbed(
-        rows[has], weights[has], codes[has], targets.n_columns, keys[has]
-    )
     return learnt
 
 

@@ -81,9 +81,11 @@ class BlockTracker(Value):
 
     def absorbed(self, rows: Rows, weights: NDArray[np.float64]) -> Self:
         """Return the tracker after validated rows of positive weight."""
-        rows, histogram = self.spec.normalized(rows), self.histogram.copy()
+        rows = self.spec.normalized(rows)
+        histogram, sample = self.histogram.copy(), self.sample.copy()
         histogram.absorb(rows, weights)
-        return replace(self, histogram=histogram, sample=self.sample.absorbed(rows, weights))
+        sample.add(rows, weights)
+        return replace(self, histogram=histogram, sample=sample)
 
     def reestimated(self, position: int) -> tuple[Self, list[str]]:
         """Fit the series again, if it is to adapt and that pays; with what is to be said of it."""
@@ -175,10 +177,10 @@ class BlockTracker(Value):
         Blocks that differ only by transport are aligned already; how well is checked under the
         joint histogram, and added to the record.
         """
-        histogram = self.histogram.copy().merge(other.histogram)
+        histogram, sample = self.histogram.copy().merge(other.histogram), self.sample.copy()
+        sample.merge(other.sample)
         longer = max(self, other, key=lambda side: len(side.transports))
-        tracker = replace(longer, block=self.block, histogram=histogram)
-        tracker = replace(tracker, sample=self.sample.merged(other.sample))
+        tracker = replace(longer, block=self.block, histogram=histogram, sample=sample)
         distance = _distance(self.block, other.block, histogram)
         if distance is None:
             return tracker
@@ -229,7 +231,7 @@ class Tracker(Value):
             normalized, (histogram, sample) = each.normalized(part), _nothing(each)
             histogram.absorb(normalized, weights)
             block = plan_block(each, normalized, weights, histogram, final=final)
-            sample = sample.absorbed(normalized, weights)
+            sample.add(normalized, weights)
             parts.append(BlockTracker(each, block, histogram, sample))
             if final:
                 messages += _vanishing(each, normalized)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from streamchi2.checks import Floats
 from streamchi2.saving import saved
-from streamchi2.statistics.targets import has_target, matrix
+from streamchi2.statistics.targets import aligned, has_target, matrix
 
 NAMED_WIDTH = 2**62  # of the matrix in which every possible key of a dict has a column
 
@@ -98,11 +98,6 @@ def joined(blocks: Sequence[Block], n_columns: int) -> Block:
     if blocks[0].targets is not None:
         answers = np.concatenate([aligned(block.targets, n_columns) for block in blocks])
     return Block(rows, answers, np.concatenate([block.weights for block in blocks]))
-
-
-def aligned(targets: Any, n_columns: int) -> Any:
-    """Return codes as they are, and columns of numbers with those that came later."""
-    return targets if targets.ndim == 1 else matrix(targets, n_columns)
 
 
 class PendingRows:

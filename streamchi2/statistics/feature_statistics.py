@@ -13,12 +13,11 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
 from streamchi2.statistics.moments import Moments, RegressionMoments, largest_of, of_classes
 from streamchi2.statistics.sample import Sample
-from streamchi2.statistics.targets import has_target, matrix, moved
-from streamchi2.statistics.weights import faded_to_end
+from streamchi2.statistics.targets import aligned, dense, has_target, matrix, moved
+from streamchi2.statistics.weights import LEAST_WEIGHT, faded_to_end
 
 SAMPLED_ROWS = 1024  # that are left out to choose the penalty
 _LARGEST = 1e150  # of features times the roots of their weights: squares can be summed
-_LEAST_WEIGHT = np.finfo(np.float64).tiny  # rows fade, but solvers divide by their weights
 
 
 @saved("kept_rows")
@@ -41,7 +40,7 @@ class Kept:
             room = np.empty((max(total, n_rows + n_rows // 2), self.features.shape[1]), dtype)
             room[:n_rows] = self.features
         targets = np.concatenate([self.targets, rows.targets])
-        weights = np.concatenate([np.maximum(fading * self.weights, _LEAST_WEIGHT), rows.weights])
+        weights = np.concatenate([np.maximum(fading * self.weights, LEAST_WEIGHT), rows.weights])
         keys = np.concatenate([self.keys, rows.keys])
         room[n_rows:total] = rows.features
         self.features, self._room = room[:total], room
@@ -159,21 +158,24 @@ class FeatureStatistics:
         weights: NDArray[np.float64],
         keys: NDArray[np.uint64],
     ) -> None:
-        n_rows = weights.size
-        shares, fading = faded_to_end(n_rows, self.half_life)
-        columns = targets if targets.ndim == 1 else np.asarray(matrix(targets, self.n_targets))
-        rows = Kept(features, columns, weights * shares, keys)
-        if self.labelled or self.n_labelled + n_rows > self.cap:
-            sample = self.sampled().absorbed(features, weights, columns, self.n_targets, keys)
-            moments = self.labelled or self._moments_of_kept()
-            self._pour(rows, moments, fading)
-            self.labelled, self.sample, self.kept = moments, sample, None
+        shares, fading = faded_to_end(weights.size, self.half_life)
+        targets = aligned(targets, self.n_targets)
+        rows = Kept(features, targets, np.maximum(weights * shares, LEAST_WEIGHT), keys)
+        if self.labelled or self.n_labelled + weights.size > self.cap:
+            self.fold()
+            assert self.sample is not None
+            self.sample.add(features, weights, targets, self.n_targets, keys)
+            self._pour(rows, fading)
         else:
-            if self.kept is not None:
-                self.kept.append(rows, fading)
-            self.kept = self.kept or rows
-        self.n_labelled += n_rows
+            self._keep(rows, fading)
+        self.n_labelled += weights.size
         self.counted = fading * self.counted + float(shares.sum())
+
+    def _keep(self, rows: Kept, fading: float = 1.0) -> None:
+        if self.kept is None:
+            self.kept = rows
+        else:
+            self.kept.append(rows, fading)
 
     def _add_unlabelled(self, features: Floats, weights: NDArray[np.float64]) -> None:
         shares, fading = faded_to_end(weights.size, self.half_life)
@@ -183,31 +185,36 @@ class FeatureStatistics:
         self.n_unlabelled += weights.size
         self.counted_unlabelled = fading * self.counted_unlabelled + float(shares.sum())
 
-    def _pour(self, rows: Kept, moments: tuple[Moments, ...], fading: float = 1.0) -> None:
-        """Add rows to moments, which fade before."""
+    def _pour(self, rows: Kept, fading: float = 1.0) -> None:
+        """Add rows to the moments of labelled rows, which fade before."""
         targets = None if self.by_class else matrix(rows.targets, self.n_targets)
-        for label, part in enumerate(moments):
+        for label, part in enumerate(self.labelled):
             block = rows.targets == label if self.by_class else slice(None)
             part.add(rows.features[block], targets, rows.weights[block], fading=fading)
 
-    def _moments_of_kept(self) -> tuple[Moments, ...]:
-        """Return new moments of the kept rows."""
-        target_origins = [None] * self.n_targets if self.by_class else [self.target_origin]
-        moments = tuple(Moments.empty(self.origin, origin) for origin in target_origins)
-        if self.kept is not None:
-            self._pour(self.kept, moments)
-        return moments
-
     def sampled(self, size: int = SAMPLED_ROWS) -> Sample:
-        """Return a sample of the features of rows with a target, of at most so many if kept."""
-        kept = self.kept
-        if self.sample is not None or kept is None:
-            return self.sample or Sample(size, 0, self.half_life)
-        shares, _ = faded_to_end(kept.weights.size, self.half_life)
-        weights = kept.weights / np.maximum(shares, _LEAST_WEIGHT)
-        return Sample(size, 0, self.half_life).absorbed(
-            kept.features, weights, kept.targets, self.n_targets, kept.keys
-        )
+        """Return a sample of the features of rows with a target, not to be changed.
+
+        It has at most ``size`` rows while all rows are kept, 1024 later.
+        """
+        if self.sample is not None:
+            return self.sample
+        empty, kept = Sample(size, 0, self.half_life), self.kept
+        if kept is not None:
+            n_rows, targets = kept.weights.size, dense(kept.targets, self.n_targets)
+            ages = np.arange(n_rows)[::-1]
+            empty.merge(
+                replace(
+                    empty,
+                    n_rows=n_rows,
+                    keys=kept.keys,
+                    ages=ages,
+                    weights=kept.weights,
+                    targets=targets,
+                    rows=kept.features,
+                )
+            )
+        return empty
 
     def grow(self, n_targets: int) -> None:
         """Let there be more columns of targets, which have been zero so far."""
@@ -219,14 +226,17 @@ class FeatureStatistics:
             self.labelled += tuple(Moments.empty(self.origin) for _ in range(more))
         elif self.labelled:
             self.labelled[0].grow(n_targets)
-        elif self.kept is not None and self.kept.targets.ndim == 2:
-            self.kept.targets = np.asarray(matrix(self.kept.targets, n_targets))
+        elif self.kept is not None:
+            self.kept.targets = aligned(self.kept.targets, n_targets)
 
     def fold(self) -> Self:
         """Let kept rows become moments."""
         if not self.labelled:
-            sample = self.sampled()
-            self.labelled, self.sample, self.kept = self._moments_of_kept(), sample, None
+            self.sample, kept, self.kept = self.sampled(), self.kept, None
+            origins = [None] * self.n_targets if self.by_class else [self.target_origin]
+            self.labelled = tuple(Moments.empty(self.origin, origin) for origin in origins)
+            if kept is not None:
+                self._pour(kept)
         return self
 
     def folded(self) -> Self:
@@ -256,7 +266,7 @@ class FeatureStatistics:
         return both
 
     def _labelled_moments(self, class_factors: NDArray[np.float64] | None = None) -> Moments:
-        moments = self.labelled or self._moments_of_kept()
+        moments = self.folded().labelled
         if not self.by_class:
             return moments[0]
         factors = np.ones(len(moments)) if class_factors is None else class_factors
@@ -298,17 +308,14 @@ class FeatureStatistics:
     def _merge_labelled(self, other: Self, columns: NDArray[np.intp]) -> None:
         fits = not self.labelled and self.n_labelled + other.n_labelled <= self.cap
         if fits and other.kept is not None:
-            rows = other.kept.copy()
-            rows.targets = moved(rows.targets, columns, self.n_targets)
-            if self.kept is not None:
-                self.kept.append(rows)
-            self.kept = self.kept or rows
+            targets = moved(other.kept.targets, columns, self.n_targets)
+            self._keep(replace(other.kept, targets=targets))
             return
         theirs = other.folded()
         self.fold()
         assert self.sample is not None
         assert theirs.sample is not None
-        self.sample = self.sample.merged(theirs.sample, columns, self.n_targets)
+        self.sample.merge(theirs.sample, columns, self.n_targets)
         if self.by_class:
             for column, part in zip(columns.tolist(), theirs.labelled, strict=False):
                 self.labelled[column].merge(part)
@@ -321,5 +328,6 @@ class FeatureStatistics:
             self,
             kept=None if self.kept is None else self.kept.copy(),
             labelled=tuple(part.copy() for part in self.labelled),
+            sample=None if self.sample is None else self.sample.copy(),
             unlabelled=None if self.unlabelled is None else self.unlabelled.copy(),
         )

@@ -7,7 +7,6 @@ them.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -19,10 +18,10 @@ from streamchi2.checks import Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import saved
-from streamchi2.statistics.targets import matrix
-from streamchi2.statistics.weights import faded_to_end
+from streamchi2.statistics.targets import dense, moved
+from streamchi2.statistics.weights import LEAST_WEIGHT, faded_to_end
 
-_FORGOTTEN = 1e-250  # weights that have faded below this are no rows any more
+_PIECE_ROWS = 64  # temporaries stay in cache
 
 
 def keys_of(rows: Rows, seed: int) -> NDArray[np.uint64]:
@@ -51,7 +50,14 @@ def keys_of(rows: Rows, seed: int) -> NDArray[np.uint64]:
         totals = np.zeros(rows.nnz + 1, np.uint64)
         np.cumsum(_stirred(rows.data) * _multipliers(rows.indices, seed), out=totals[1:])
         return mixed_bits(totals[rows.indptr[1:]] - totals[rows.indptr[:-1]], seed)
-    return mixed_bits(_stirred(rows) @ _multipliers(np.arange(rows.shape[1]), seed), seed)
+    multipliers, totals = (
+        _multipliers(np.arange(rows.shape[1]), seed),
+        np.empty(len(rows), np.uint64),
+    )
+    for start in range(0, len(rows), _PIECE_ROWS):
+        piece = slice(start, start + _PIECE_ROWS)
+        totals[piece] = _stirred(rows[piece]) @ multipliers
+    return mixed_bits(totals, seed)
 
 
 def _multipliers(columns: NDArray[Any], seed: int) -> NDArray[np.uint64]:
@@ -73,77 +79,24 @@ def _stirred(values: NDArray[Any]) -> NDArray[np.uint64]:
     return stirred
 
 
-def distinct(
-    keys: NDArray[np.uint64], weights: NDArray[np.float64], targets: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the rows of distinct keys, smallest first: index of the first copy, weight, mean.
-
-    Parameters
-    ----------
-    keys, weights : ndarray, shape (n,)
-        Of rows that may have copies.
-    targets : ndarray, shape (n, n_targets)
-        Of all rows; those of copies are averaged.
-
-    Examples
-    --------
-    >>> keys = np.array([9, 5, 9], dtype=np.uint64)
-    >>> distinct(keys, np.array([1.0, 1.0, 3.0]), np.array([[4.0], [2.0], [0.0]]))
-    (array([1, 0]), array([1., 4.]), array([[2.],
-           [1.]]))
-    """
-    unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if unique.size == keys.size:
-        return first, weights[first], targets[first]
-    total: NDArray[np.float64] = np.bincount(group, weights).astype(np.float64)
-    # Shares first: a weight times a target may be too large where their mean is not.
-    return first, total, _summed(group, weights / total[group], targets, unique.size)
-
-
-def _summed(
-    group: NDArray[np.intp], weights: NDArray[np.float64], values: NDArray[np.float64], size: int
-) -> NDArray[np.float64]:
-    """Return the weighted sums of each group, added up in the order of the rows."""
-    index = np.arange(group.size)
-    sums = sparse.coo_array((weights, (group, index)), shape=(size, group.size)).tocsr() @ values
-    return np.asarray(sums, dtype=np.float64)
-
-
-def _chosen(first: Rows | None, rest: Rows | None, index: NDArray[np.intp]) -> Rows | None:
-    """Return rows by their index among those of both sides."""
-    if first is None or rest is None:
-        both = rest if first is None else first
-        return None if both is None else both[index]
-    if np.array_equal(index, np.arange(first.shape[0])):
-        return first
-    if isinstance(first, np.ndarray) and isinstance(rest, np.ndarray):
-        chosen = first.astype(np.result_type(first, rest), copy=False)[
-            np.minimum(index, len(first) - 1)
-        ]
-        new = index >= len(first)
-        chosen[new] = rest[index[new] - len(first)]
-        return chosen
-    stacked = sparse.vstack([sparse.csr_array(first), sparse.csr_array(rest)], format="csr")
-    return sparse.csr_array(stacked)[index]
-
-
 @saved("sample")
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Sample:
     r"""The ``size`` distinct rows of a stream that come first by the hash of their content.
 
-    A row with key u in (0, 1) whose last copy is row i of the stream has the score
+    A row with key u in (0, 1) whose last copy came a rows ago has the score
 
-    .. math:: \log(-\log(1 - u)) - \frac{i \log 2}{h}
+    .. math:: \log_2(-\log(1 - u)) + \frac{a}{h}
 
     and the smallest scores are kept: a uniform sample of distinct rows; with a half-life h one that
-    prefers the fresh, and a copy refreshes its row. Weights and targets of all copies are added up.
+    prefers the fresh, and a copy refreshes its row. Weights and targets of all copies are pooled.
     While there are at most ``size`` distinct rows all of them are kept. Without a half-life the
     weights are those of the whole stream, since a row that is kept has been kept from its first
     copy on; with one they are those since the row last came in.
 
-    Law: without a half-life the sample does not depend on how the stream was cut, to the bit;
-    merging, in either order, gives that of both streams, which end "now" where there is one.
+    Law: without a half-life it does not depend on how the stream was cut which rows are kept and
+    what they weigh; merging, in either order, gives the sample of both streams, which end "now"
+    where there is a half-life. Rows are in no order: new ones take the places of those that leave.
 
     Parameters
     ----------
@@ -160,8 +113,10 @@ class Sample:
         The distinct rows, each as it came first.
     keys, weights : ndarray, shape (k,)
         Their hashes, and the weights of all copies of each as of now.
-    newest : ndarray, shape (k,)
-        Position of the latest copy.
+    ages : ndarray, shape (k,)
+        Rows that have come since the latest copy.
+    targets : ndarray, shape (k, n_targets)
+        Weighted mean of the targets of all copies; of labels, shares.
     n_rows : int
         Rows of the stream, copies included.
 
@@ -171,10 +126,10 @@ class Sample:
 
     Examples
     --------
-    >>> rows, targets = np.array([[1.0], [2.0], [1.0]]), np.array([[4.0], [6.0], [5.0]])
-    >>> sample = Sample(size=8, seed=0).absorbed(rows, np.ones(3), targets, 1)
-    >>> sample.rows.ravel(), sample.weights, sample.targets.ravel()
-    (array([1., 2.]), array([2., 1.]), array([4.5, 6. ]))
+    >>> sample, rows = Sample(size=8, seed=0), np.array([[1.0], [2.0], [1.0]])
+    >>> sample.add(rows, np.ones(3), np.array([[4.0], [6.0], [5.0]]), 1)
+    >>> sample.weights[np.argsort(sample.rows[:, 0])], np.sort(sample.targets.ravel())
+    (array([2., 1.]), array([4.5, 6. ]))
     """
 
     size: int
@@ -182,25 +137,27 @@ class Sample:
     half_life: float | None = None
     n_rows: int = 0
     keys: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    newest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    ages: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    target_sums: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    targets: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     rows: NDArray[np.floating[Any]] | sparse.csr_array | None = None
+    # Whether others may hold the same rows, which are then copied before one of them is replaced.
+    _shared: bool = field(default=True, init=False, repr=False)
 
     @property
-    def targets(self) -> NDArray[np.float64]:
-        """Weighted mean of the targets of all copies, shape (k, n_targets); of labels, shares."""
-        return self.target_sums / self.weights[:, None]
+    def order(self) -> NDArray[np.intp]:
+        """Indices of the rows by their scores: the first of these are a smaller sample."""
+        return np.argsort(self._scores(self.keys, self.ages))
 
-    def absorbed(
+    def add(
         self,
         rows: Rows,
         weights: NDArray[np.float64],
         targets: NDArray[Any] | None = None,
         n_targets: int = 0,
         keys: NDArray[np.uint64] | None = None,
-    ) -> Self:
-        """Return the sample of the stream with more rows of positive weight, none without target.
+    ) -> None:
+        """Add the next rows of the stream, of positive weight, none without target.
 
         Parameters
         ----------
@@ -215,34 +172,29 @@ class Sample:
         keys : ndarray, shape (n,), optional
             Hashes of the rows under the seed of this sample.
         """
+        n_rows = weights.size
         keys = keys_of(rows, self.seed) if keys is None else keys
-        targets = np.empty((keys.size, 0)) if targets is None else targets
-        n_rows = keys.size
-        positions = self.n_rows + np.arange(n_rows)
+        targets = np.empty((n_rows, 0)) if targets is None else targets
+        shares, fading = faded_to_end(n_rows, self.half_life)
+        ages = np.arange(n_rows)[::-1]
+        self.ages = self.ages + n_rows
+        self.weights = np.maximum(fading * self.weights, LEAST_WEIGHT)
+        self.n_rows += n_rows
         index = np.arange(n_rows)
         if self.keys.size == self.size:
             # A copy scores no worse than its row does: no row that matters is beyond the worst.
-            worst = self._scores(self.keys[-1:], self.newest[-1:])
-            index = np.flatnonzero(self._scores(keys, positions) <= worst)
-        shares, fading = faded_to_end(n_rows, self.half_life)
-        weights = (weights * shares)[index]
-        columns = matrix(targets[index], n_targets)
-        columns = columns.toarray() if isinstance(columns, sparse.csr_array) else columns
-        block = replace(
-            self,
-            n_rows=self.n_rows + n_rows,
-            keys=keys[index],
-            newest=positions[index],
-            weights=weights,
-            target_sums=weights[:, None] * columns,
-            rows=rows[index],
-        )
-        return self._later(0, fading)._joined(block)
+            worst = self._scores(self.keys, self.ages).max()
+            index = np.flatnonzero(self._scores(keys, ages) <= worst)
+        if index.size:
+            weights = np.maximum(weights * shares, LEAST_WEIGHT)[index]
+            self._take(
+                rows[index], keys[index], ages[index], weights, dense(targets[index], n_targets)
+            )
 
-    def merged(
+    def merge(
         self, other: Self, columns: NDArray[np.intp] | None = None, n_targets: int | None = None
-    ) -> Self:
-        """Return the sample of both streams; with a half-life both end now.
+    ) -> None:
+        """Add the sample of another stream; with a half-life both end now.
 
         Parameters
         ----------
@@ -258,56 +210,79 @@ class Sample:
             raise StateMismatchError(
                 f"size, seed and half_life must agree to merge, got {mine} and {theirs}"
             )
-        if other.rows is None:
-            return self
-        width = other.target_sums.shape[1]
-        columns = np.arange(width) if columns is None else columns
-        n_targets = max(self.target_sums.shape[1], width) if n_targets is None else n_targets
-        target_sums = np.zeros((other.keys.size, n_targets))
-        target_sums[:, columns[:width]] = other.target_sums
-        other = replace(other, target_sums=target_sums)
-        return self._later(other.n_rows)._joined(other._later(self.n_rows))
+        if other.rows is not None:
+            width = other.targets.shape[1]
+            columns = np.arange(width) if columns is None else columns
+            n_targets = max(self.targets.shape[1], width) if n_targets is None else n_targets
+            targets = moved(other.targets, columns, n_targets)
+            self._take(other.rows, other.keys, other.ages, other.weights, targets)
+        self.n_rows += other.n_rows
 
-    def _later(self, n_rows: int, fading: float = 1.0) -> Self:
-        """Return this sample as that of a stream with more rows before these, which have faded."""
-        return replace(
-            self,
-            n_rows=self.n_rows + n_rows,
-            newest=self.newest + n_rows,
-            weights=fading * self.weights,
-            target_sums=fading * self.target_sums,
-        )
+    def _take(
+        self,
+        rows: Rows,
+        keys: NDArray[np.uint64],
+        ages: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        targets: NDArray[np.float64],
+    ) -> None:
+        """Add rows that are as old and weigh as much as it is now."""
+        n_before = self.keys.size
+        keys = np.concatenate([self.keys, keys])
+        ages = np.concatenate([self.ages, ages])
+        weights = np.concatenate([self.weights, weights])
+        known = np.pad(self.targets, ((0, 0), (0, targets.shape[1] - self.targets.shape[1])))
+        targets = np.concatenate([known, targets])
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        if first.size < keys.size:
+            original = first[group]
+            copies = np.flatnonzero(original != np.arange(keys.size))
+            originals, light = original[copies], weights.copy()
+            np.minimum.at(ages, originals, ages[copies])
+            np.add.at(weights, originals, weights[copies])
+            # Shares first: a weight times a target may be too large where their mean is not.
+            targets *= (light / weights[original])[:, None]
+            np.add.at(targets, originals, targets[copies])
+        if first.size > self.size:
+            scores = self._scores(keys[first], ages[first])
+            first = first[np.argpartition(scores, self.size - 1)[: self.size]]
+        stays = np.zeros(keys.size, np.bool_)
+        stays[first] = True
+        # New rows take the places of those that leave, then more places.
+        new = n_before + np.flatnonzero(stays[n_before:])
+        leaving = np.flatnonzero(~stays[:n_before])
+        index = np.arange(self.keys.size + new.size - leaving.size)
+        index[np.concatenate([leaving, index[n_before:]])] = new
+        self._write(index, rows)
+        self.keys, self.ages = keys[index], ages[index]
+        self.weights, self.targets = weights[index], targets[index]
 
-    def _joined(self, other: Self) -> Self:
-        """Return the best of the rows of both sides, copies on their first."""
-        targets = np.zeros((self.keys.size, other.target_sums.shape[1]))
-        targets[:, : self.target_sums.shape[1]] = self.target_sums
-        unique, first, group = np.unique(
-            np.concatenate([self.keys, other.keys]), return_index=True, return_inverse=True
-        )
-        newest = np.zeros(unique.size, np.int64)
-        np.maximum.at(newest, group, np.concatenate([self.newest, other.newest]))
-        weights: NDArray[np.float64] = np.bincount(
-            group, np.concatenate([self.weights, other.weights])
-        ).astype(np.float64)
-        best = np.lexsort((unique, self._scores(unique, newest)))[: self.size]
-        best = best[weights[best] > _FORGOTTEN]
-        place = np.full(unique.size, best.size)  # the rest share one more
-        place[best] = np.arange(best.size)
-        targets = np.vstack([targets, other.target_sums])
-        return replace(
-            other,
-            keys=unique[best],
-            newest=newest[best],
-            weights=weights[best],
-            target_sums=_summed(place[group], np.ones(group.size), targets, best.size + 1)[:-1],
-            rows=_chosen(self.rows, other.rows, first[best]),
-        )
+    def _write(self, index: NDArray[np.intp], rows: Rows) -> None:
+        """Let the rows be some of those before and more; only those that change are written."""
+        before, n_before = self.rows, self.keys.size
+        changed = np.flatnonzero(index >= n_before)
+        if before is None:
+            self.rows = rows[index]
+        elif not changed.size:
+            return
+        elif isinstance(before, np.ndarray) and isinstance(rows, np.ndarray):
+            dtype = np.result_type(before, rows)
+            if self._shared or index.size > n_before or before.dtype != dtype:
+                self.rows, self._shared = np.empty((index.size, rows.shape[1]), dtype), False
+                self.rows[:n_before] = before
+            self.rows[changed] = rows[index[changed] - n_before]
+        else:
+            both = sparse.vstack([sparse.csr_array(before), sparse.csr_array(rows)], format="csr")
+            self.rows = sparse.csr_array(both)[index]
 
-    def _scores(self, keys: NDArray[np.uint64], newest: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the scores of rows by key and position of the last copy; the smallest stay."""
+    def copy(self) -> Self:
+        """Return an independent sample in the same state."""
+        self._shared = True
+        return replace(self)
+
+    def _scores(self, keys: NDArray[np.uint64], ages: NDArray[np.int64]) -> NDArray[Any]:
+        """Return what orders rows, by key and age of the last copy; the smallest stay."""
+        if self.half_life is None:
+            return keys
         uniform = ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        scores: NDArray[np.float64] = np.log(-np.log1p(-uniform))
-        if self.half_life is not None:
-            scores -= newest * (math.log(2.0) / self.half_life)
-        return scores
+        return np.log2(-np.log1p(-uniform)) + ages / self.half_life

@@ -286,16 +286,35 @@ def matrix(block: NDArray[Any], n_columns: int) -> NDArray[np.float64] | sparse.
     array([[0., 1., 0.],
            [0., 0., 0.],
            [1., 0., 0.]])
-    >>> matrix(np.array([[5.0], [np.nan]]), 2)
-    array([[ 5.,  0.],
-           [nan, nan]])
     """
     if block.ndim == 1:
         has = block >= 0
         ends = np.concatenate([[0], np.cumsum(has)])
         ones = np.ones(ends[-1])
         return sparse.csr_array((ones, block[has], ends), shape=(block.size, n_columns))
-    return moved(block, np.arange(block.shape[1]), n_columns)
+    return aligned(block, n_columns)
+
+
+def dense(block: NDArray[Any], n_columns: int) -> NDArray[np.float64]:
+    """Return the same matrix, of labels too, as an array.
+
+    >>> dense(np.array([1, -1]), 2)
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    if block.ndim == 1:
+        return np.asarray(block[:, None] == np.arange(n_columns), dtype=np.float64)
+    return aligned(block, n_columns)
+
+
+def aligned(block: NDArray[Any], n_columns: int) -> NDArray[Any]:
+    """Return codes as they are, and columns of numbers with those that came later.
+
+    >>> aligned(np.array([[5.0], [np.nan]]), 2)
+    array([[ 5.,  0.],
+           [nan, nan]])
+    """
+    return block if block.ndim == 1 else moved(block, np.arange(block.shape[1]), n_columns)
 
 
 def moved(block: NDArray[Any], columns: NDArray[np.intp], n_columns: int) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from streamchi2.checks import as_label, as_number_or_choice
 
+LEAST_WEIGHT = np.finfo(np.float64).tiny  # rows fade, but solvers divide by their weights
 # None, "balanced", or pairs of label and weight: a value that can be compared and hashed.
 ClassWeight = str | tuple[tuple[Any, float], ...] | None
 

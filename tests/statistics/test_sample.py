@@ -7,13 +7,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.statistics.sample import Sample, distinct, keys_of
+from streamchi2.files import dumped
+from streamchi2.statistics.sample import Sample, keys_of
 
 CELLS = np.arange(1.0, 31.0)[:, None] * [1.0, 0.0, -1.0]
 
@@ -32,15 +33,18 @@ def streams(draw, max_rows=40):
 def sampled(sample, cells, weights, codes, cuts):
     for start, stop in itertools.pairwise(cuts):
         part = slice(start, stop)
-        sample = sample.absorbed(CELLS[cells[part]], weights[part], codes[part], 3)
+        sample.add(CELLS[cells[part]], weights[part], codes[part], 3)
     return sample
 
 
-def bits(sample):
-    return {
-        name: (value.tobytes(), value.shape) if isinstance(value, np.ndarray) else value
-        for name, value in vars(sample).items()
-    }
+def assert_same(left, right):
+    one, other = np.argsort(left.keys), np.argsort(right.keys)
+    assert_array_equal(left.keys[one], right.keys[other])
+    assert_array_equal(left.rows[one], right.rows[other])
+    assert_array_equal(left.ages[one], right.ages[other])
+    assert_allclose(left.weights[one], right.weights[other], rtol=1e-12)
+    assert_allclose(left.targets[one], right.targets[other], atol=1e-12)
+    assert left.n_rows == right.n_rows
 
 
 def one_by_one(size, half_life, cells, weights, codes):
@@ -79,12 +83,24 @@ def test_a_sample_is_what_brute_force_keeps_row_by_row(half_life, stream, size):
 
 
 @given(streams(), st.sampled_from([1, 4, 12, 64]))
-def test_any_cutting_gives_the_same_bits(stream, size):
+def test_any_cutting_gives_the_same_sample(stream, size):
     cells, weights, codes, _ = stream
-    empty = Sample(size, 5)
-    whole = sampled(empty, cells, weights, codes, [0, len(cells)])
-    assert bits(sampled(empty, *stream)) == bits(whole)
-    assert bits(sampled(empty, cells, weights, codes, range(len(cells) + 1))) == bits(whole)
+    whole = sampled(Sample(size, 5), cells, weights, codes, [0, len(cells)])
+    assert_same(sampled(Sample(size, 5), *stream), whole)
+    one_by_one = sampled(Sample(size, 5), cells, weights, codes, range(len(cells) + 1))
+    assert_same(one_by_one, whole)
+
+
+@pytest.mark.parametrize("half_life", [None, 5.0])
+@given(streams(), streams(), st.sampled_from([2, 12, 64]))
+def test_copies_go_ways_of_their_own(half_life, stream, more, size):
+    sample = sampled(Sample(size, 5, half_life), *stream)
+    twin, before = sample.copy(), dumped(sample)
+    sampled(twin, *more)
+    assert dumped(sample) == before
+    copy = sample.copy()
+    assert dumped(sampled(sample, *more)) == dumped(twin)
+    assert dumped(copy) == before
 
 
 def test_without_half_life_all_copies_in_a_long_stream_are_counted():
@@ -95,7 +111,7 @@ def test_without_half_life_all_copies_in_a_long_stream_are_counted():
     sample = Sample(256, 1)
     for start in range(0, 20000, 1000):
         part = slice(start, start + 1000)
-        sample = sample.absorbed(rows[part], weights[part], numbers[part], 2)
+        sample.add(rows[part], weights[part], numbers[part], 2)
     best = np.argsort(keys_of(rows, 1)[np.unique(content, return_index=True)[1]])[:256]
     assert set(sample.rows[:, 0]) == set(np.unique(content)[best])
     for row, weight, target in zip(sample.rows, sample.weights, sample.targets, strict=True):
@@ -105,44 +121,53 @@ def test_without_half_life_all_copies_in_a_long_stream_are_counted():
         assert_allclose(target, expected, atol=1e-12)
 
 
+def merged(left, right, *columns):
+    both = left.copy()
+    both.merge(right, *columns)
+    return both
+
+
 @given(streams(), streams(), st.sampled_from([2, 64]))
 def test_merging_in_either_order_is_one_pass(left, right, size):
     sides = [sampled(Sample(size, 5), *side) for side in (left, right)]
-    there, back = sides[0].merged(sides[1]), sides[1].merged(sides[0])
-    assert bits(there) == bits(back)
-    one_pass = sampled(sides[0], *right)
-    assert_array_equal(there.keys, one_pass.keys)
-    assert_allclose(there.weights, one_pass.weights)
-    assert_allclose(there.targets, one_pass.targets)
-    assert bits(Sample(size, 5).merged(sides[0])) == bits(sides[0])
-    assert bits(sides[0].merged(Sample(size, 5))) == bits(sides[0])
+    before = dumped(sides[1])
+    there = merged(*sides)
+    assert dumped(sides[1]) == before
+    assert_same(there, merged(*sides[::-1]))
+    one_pass = sampled(sides[0].copy(), *right)
+    one_pass.ages, order = one_pass.ages.copy(), np.argsort(there.keys)
+    one_pass.ages[np.argsort(one_pass.keys)] = there.ages[order]  # both streams end now
+    assert_same(there, one_pass)
+    for one in (merged(Sample(size, 5), sides[0]), merged(sides[0], Sample(size, 5))):
+        assert_same(one, sides[0])
 
 
 def test_streams_with_a_half_life_are_merged_as_if_both_ended_now():
     cells = np.array([3, 4, 5])
     left = sampled(Sample(2, 5, 4.0), cells, np.ones(3), np.zeros(3, int), [0, 3])
     right = sampled(Sample(2, 5, 4.0), cells[:1], np.ones(1), np.zeros(1, int), [0, 1])
-    merged = left.merged(right)
-    assert merged.n_rows == 4
+    both = merged(left, right)
+    assert both.n_rows == 4
     for sample in (left, right):
-        for key, weight, newest in zip(sample.keys, sample.weights, sample.newest, strict=True):
-            at = np.flatnonzero(merged.keys == key)
+        for key, weight, age in zip(sample.keys, sample.weights, sample.ages, strict=True):
+            at = np.flatnonzero(both.keys == key)
             if at.size:
-                assert merged.weights[at[0]] >= weight * (1 - 1e-12)
-                assert merged.newest[at[0]] >= newest + 4 - sample.n_rows
+                assert both.weights[at[0]] >= weight * (1 - 1e-12)
+                assert both.ages[at[0]] <= age
 
 
 def test_columns_of_targets_are_moved_when_streams_are_merged():
-    one = Sample(4, 0).absorbed(np.array([[1.0]]), np.ones(1), np.array([0]), 1)
-    other = Sample(4, 0).absorbed(np.array([[1.0], [2.0]]), np.ones(2), np.array([0, 1]), 2)
-    merged = one.merged(other, np.array([2, 0]), 3)
-    order = np.argsort(merged.rows[:, 0])
-    assert_array_equal(merged.targets[order], [[0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
+    one, other = Sample(4, 0), Sample(4, 0)
+    one.add(np.array([[1.0]]), np.ones(1), np.array([0]), 1)
+    other.add(np.array([[1.0], [2.0]]), np.ones(2), np.array([0, 1]), 2)
+    both = merged(one, other, np.array([2, 0]), 3)
+    order = np.argsort(both.rows[:, 0])
+    assert_array_equal(both.targets[order], [[0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
 
 
 def test_samples_under_other_settings_refuse_to_merge():
     with pytest.raises(StateMismatchError, match=r"got \(3, 0, None\) and \(3, 1, None\)"):
-        Sample(3, 0).merged(Sample(3, 1))
+        Sample(3, 0).merge(Sample(3, 1))
 
 
 @given(st.data(), st.sampled_from([np.float32, np.float64]))
@@ -180,32 +205,18 @@ def test_dense_and_sparse_rows_may_alternate(first):
     blocks = blocks if first == "dense" else [sparse.csr_array(rows[:30]), rows[30:]]
     mixed = Sample(16, 0)
     for block in blocks:
-        mixed = mixed.absorbed(block, np.ones(30))
-    plain = Sample(16, 0).absorbed(rows, np.ones(60))
-    assert_array_equal(mixed.rows.toarray(), plain.rows)
-    assert_array_equal(mixed.weights, plain.weights)
-
-
-@given(streams())
-@example((np.array([3]), np.ones(1), np.array([0]), [0, 1]))
-def test_distinct_rows_carry_the_weight_and_mean_target_of_their_copies(stream):
-    cells, weights, codes, _ = stream
-    keys = keys_of(CELLS[cells], 0)
-    index, total, mean = distinct(keys, weights, np.eye(3)[codes])
-    assert (np.diff(keys[index].astype(object)) > 0).all()
-    for place, weight, target in zip(index, total, mean, strict=True):
-        copies = keys == keys[place]
-        assert place == np.flatnonzero(copies)[0]
-        assert weight == pytest.approx(weights[copies].sum())
-        expected = weights[copies] @ np.eye(3)[codes[copies]] / weights[copies].sum()
-        assert_allclose(target, expected, atol=1e-14)
+        mixed.add(block, np.ones(30))
+    plain = Sample(16, 0)
+    plain.add(rows, np.ones(60))
+    mixed.rows = mixed.rows.toarray()
+    assert_same(mixed, plain)
 
 
 def test_huge_weights_and_targets_stay_finite():
     rows, weights = np.array([[1.0], [1.0], [1e300]]), np.array([1e140, 1e140, 1e-150])
     sample = Sample(4, 0, 1.0)
     for _ in range(100):
-        sample = sample.absorbed(rows, weights, np.full((3, 1), 1e140), 1)
+        sample.add(rows, weights, np.full((3, 1), 1e140), 1)
     assert np.isfinite(sample.weights).all()
     assert_allclose(sample.targets, 1e140)
 
