@@ -193,28 +193,18 @@ class FeatureStatistics:
             part.add(rows.features[block], targets, rows.weights[block], fading=fading)
 
     def sampled(self, size: int = SAMPLED_ROWS) -> Sample:
-        """Return a sample of the features of rows with a target, not to be changed.
+        """Return a sample of the features of rows with a target, in the order of their scores.
 
         It has at most ``size`` rows while all rows are kept, 1024 later.
         """
-        if self.sample is not None:
-            return self.sample
-        empty, kept = Sample(size, 0, self.half_life), self.kept
+        sample, kept = self.sample, self.kept
+        if sample is None:
+            sample = Sample(size, 0, self.half_life)
         if kept is not None:
             n_rows, targets = kept.weights.size, dense(kept.targets, self.n_targets)
-            ages = np.arange(n_rows)[::-1]
-            empty.merge(
-                replace(
-                    empty,
-                    n_rows=n_rows,
-                    keys=kept.keys,
-                    ages=ages,
-                    weights=kept.weights,
-                    targets=targets,
-                    rows=kept.features,
-                )
-            )
-        return empty
+            arrays = (kept.keys, np.arange(n_rows)[::-1], kept.weights, targets, kept.features)
+            sample.merge(Sample(size, 0, self.half_life, n_rows, *arrays))
+        return sample.ordered()
 
     def grow(self, n_targets: int) -> None:
         """Let there be more columns of targets, which have been zero so far."""

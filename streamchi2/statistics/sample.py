@@ -144,11 +144,6 @@ class Sample:
     # Whether others may hold the same rows, which are then copied before one of them is replaced.
     _shared: bool = field(default=True, init=False, repr=False)
 
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """Indices of the rows by their scores: the first of these are a smaller sample."""
-        return np.argsort(self._scores(self.keys, self.ages))
-
     def add(
         self,
         rows: Rows,
@@ -274,6 +269,13 @@ class Sample:
         else:
             both = sparse.vstack([sparse.csr_array(before), sparse.csr_array(rows)], format="csr")
             self.rows = sparse.csr_array(both)[index]
+
+    def ordered(self) -> Self:
+        """Return the sample with its rows by score: the first of them are a smaller sample."""
+        order = np.argsort(self._scores(self.keys, self.ages))
+        names = ("keys", "ages", "weights", "targets", "rows")
+        arrays = {name: getattr(self, name) for name in names if self.rows is not None}
+        return replace(self, **{name: array[order] for name, array in arrays.items()})
 
     def copy(self) -> Self:
         """Return an independent sample in the same state."""
