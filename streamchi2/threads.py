@@ -19,10 +19,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from functools import cache
-from itertools import pairwise
 from numbers import Integral
 from types import FrameType
 from typing import Any
@@ -101,7 +101,6 @@ def for_each_block(
     *,
     n_jobs: int | None = None,
     block_rows: int = BLOCK_ROWS,
-    ends: Sequence[int] | None = None,
 ) -> None:
     """Call ``work(start, stop)`` for each block of rows, in threads where that pays.
 
@@ -119,8 +118,6 @@ def for_each_block(
         As in scikit-learn: None is 1, -1 is all cores, -2 all but one.
     block_rows : int, default=128
         Rows of a block; must depend on nothing but the kind of work.
-    ends : sequence of int, optional
-        Where blocks end, in place of multiples of ``block_rows``.
 
     Examples
     --------
@@ -131,16 +128,11 @@ def for_each_block(
     >>> squares[:4], squares[-1]
     ([0, 1, 4, 9], 89401)
     """
-    if ends is None:
-        ends = [min(start + block_rows, n_rows) for start in range(0, n_rows, block_rows)]
-    blocks = list(pairwise((0, *ends)))
+    starts = range(0, n_rows, block_rows)
+    blocks = [(start, min(start + block_rows, n_rows)) for start in starts]
     workers = min(n_workers(n_jobs), len(blocks))
-    if len(blocks) <= 1:
-        for start, stop in blocks:
-            work(start, stop)
-        return
-    with one_blas_thread:
-        if workers == 1:
+    with one_blas_thread if len(blocks) > 1 else nullcontext():
+        if workers <= 1:
             for start, stop in blocks:
                 work(start, stop)
             return

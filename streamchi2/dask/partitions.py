@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,6 @@ import dask
 from dask.base import is_dask_collection, tokenize
 from dask.delayed import Delayed, delayed
 
-from streamchi2.dask.shards import partition_named_in_errors
-from streamchi2.provenance import Provenance
 from streamchi2.sources import Batch, as_batch, as_source
 
 
@@ -111,5 +110,15 @@ def _frame_batch(
         return empty
     with partition_named_in_errors(empty):
         source = as_source(frame, target=target, weight=weight, batch_size=empty.n_rows)
-        (batch,) = source.batches(Provenance())
+        (batch,) = source.batches({})
     return replace(batch, source=name, start=number)
+
+
+@contextmanager
+def partition_named_in_errors(batch: Batch) -> Iterator[None]:
+    """Let errors name the partition in which they were raised."""
+    try:
+        yield
+    except Exception as error:  # which counts rows from the first of the partition
+        error.add_note(f"in partition {batch.start} of {batch.source}")
+        raise

@@ -18,8 +18,8 @@ from streamchi2.series import (
     refined_parameters,
     zolotarev_parameters,
 )
-from streamchi2.series.predicted_error import bins_and_shares, predicted_error
-from streamchi2.series.series import Series, harmonic_mean
+from streamchi2.series.predicted_error import predicted_error
+from streamchi2.series.series import Series, bins_and_shares, harmonic_mean
 from streamchi2.statistics.log_histogram import LogHistogram
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def plot_input_histogram(
     ax.stairs(density, edges, fill=True, color=canvas.BLUE, alpha=0.35, lw=0, label="inputs")
     ax.set(xscale="log", xlabel="value of an input", ylabel="density of log x")
     ax.set(xlim=(edges[0], edges[-1]), ylim=(0.0, None))
+    ax.tick_params(axis="x", which="minor", labelrotation=45, labelsize="x-small")
     if hasattr(estimator, "k_"):
         _plot_nodes(ax, np.sort(canvas.reading(estimator, "k_", descriptor)))
     return ax

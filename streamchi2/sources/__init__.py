@@ -1,8 +1,7 @@
 """Sources: where the rows of a long stream come from, batch by batch, and how they are read."""
 
-from streamchi2.sources.batches import Batch, Source, as_batch, read_ahead
+from streamchi2.sources.batches import Batch, Source, as_batch, progress_bar, read_ahead
 from streamchi2.sources.opening import as_source
-from streamchi2.sources.progress import progress_bar
 
 __all__ = [
     "Batch",

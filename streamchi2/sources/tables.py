@@ -34,7 +34,6 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("reading tables needs pyarrow: pip install 'streamchi2[arrow]'") from error
 
-_CASTS = {pa.bool_(): pa.uint8(), pa.float16(): pa.float32()}  # which tensors do not mix
 _UNNAMED = re.compile(r"|Unnamed: \d+")  # how pandas writes an index to CSV, and reads it
 
 
@@ -322,29 +321,23 @@ def _columns_to_learn(schema: Any, others: list[str]) -> tuple[str, ...]:
 
 
 def _as_array(table: Any) -> NDArray[Any]:
-    """Return the columns of a record batch as rows in one piece."""
-    if any(kind in _CASTS for kind in table.schema.types):
-        columns = [column.cast(_CASTS.get(column.type, column.type)) for column in table.columns]
-        table = pa.RecordBatch.from_arrays(columns, names=table.schema.names)
-    rows: NDArray[Any] = table.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-    return rows
+    """Return the columns of a record batch as rows in one piece; nulls become nan."""
+    return np.column_stack([column.to_numpy(zero_copy_only=False) for column in table.columns])
 
 
 def _as_targets(
     column: Any, target_type: Any
 ) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None]:
     """Return targets and which rows have one, where not all have; no text is no target."""
-    if target_type is None and pa.types.is_null(column.type):
-        target_type = pa.float64()
     if target_type is not None:
         column = column.cast(target_type)
-    given = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = column.dictionary_encode()
-    if pa.types.is_dictionary(column.type):
-        words = column.dictionary.to_pylist()
-        codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        return (np.array(words)[codes], given) if words else (None, None)
-    if given is not None:
-        column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
-    return column.to_numpy(zero_copy_only=False), given
+    values = column.to_pylist()
+    some = np.array([value for value in values if value is not None])
+    if some.size == len(values):
+        return some, None
+    if not (some.size or pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
+        return None, None
+    given = np.array([value is not None for value in values])
+    targets = np.zeros(given.size, some.dtype)
+    targets[given] = some
+    return targets, given

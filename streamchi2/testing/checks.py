@@ -39,7 +39,7 @@ def check_cut(trial: Trial, *, cuts: Sequence[int]) -> None:
     <BLANKLINE>
     To see it again:
     ...
-    from sklearn.decomposition import IncrementalPCA
+    from sklearn.decomposition._incremental_pca import IncrementalPCA
     from streamchi2.testing import *
     <BLANKLINE>
     estimator = IncrementalPCA(n_components=1)

@@ -6,7 +6,6 @@ The error ends with a program that can be pasted into a Python prompt and shows 
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -298,11 +297,6 @@ def _has_parameters(value: Any) -> bool:
 def _imports(value: Any) -> set[str]:
     """Return the imports of the class of an estimator, and of those among its parameters."""
     kind = type(value)
-    parts = kind.__module__.split(".")
-    line = f"# the class {kind.__name__} must be defined here"
-    for length in range(len(parts), 0, -1):  # to the shortest module that has the class
-        module = ".".join(parts[:length])
-        if getattr(importlib.import_module(module), kind.__name__, None) is kind:
-            line = f"from {module} import {kind.__name__}"
     inner = [getattr(value, name, None) for name in inspect.signature(kind).parameters]
-    return {line}.union(*(_imports(it) for it in inner if _has_parameters(it)))
+    outer = f"from {kind.__module__} import {kind.__name__}"
+    return {outer}.union(*(_imports(it) for it in inner if _has_parameters(it)))

@@ -24,7 +24,7 @@ from streamchi2 import (
     StreamingRidge,
     StreamingRidgeClassifier,
 )
-from streamchi2.dask.shards import reestimated
+from streamchi2.dask.fitting import reestimated
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.mapped import MapEstimator
 from streamchi2.files import dumped, loaded

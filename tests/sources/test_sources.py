@@ -141,27 +141,23 @@ def test_a_name_takes_the_place_of_the_folder_in_the_names_of_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "expected"),
+    "column",
     [
-        (pa.array([3, None, 1]), [3, 0, 1]),
-        (pa.array([1.5, None, 2.0]), [1.5, 0.0, 2.0]),
-        (pa.array([True, None, False]), [True, False, False]),
-        (pa.array(["b", None, "a"]), ["b", "b", "a"]),
-        (pa.array(["b", None, "a"]).dictionary_encode(), ["b", "b", "a"]),
-        (pa.array([None, None, None], pa.int8()), [0, 0, 0]),
-        (pa.nulls(3), [0.0, 0.0, 0.0]),
-        (pa.array([None, None, None], pa.string()), None),
+        pa.array([3, None, 1]), pa.array([1.5, None, 2.0]), pa.array([True, None, False]),
+        pa.array(["b", None, "a"]), pa.array(["b", None, "a"]).dictionary_encode(),
+        pa.array([None, None, None], pa.int8()), pa.nulls(3), pa.array([None] * 3, pa.string()),
     ],
-    ids=lambda value: str(getattr(value, "type", "")),
-)
-def test_a_null_target_is_no_target(column, expected):
+    ids=lambda column: str(column.type),
+)  # fmt: skip
+def test_a_null_target_is_no_target(column):
     table = pa.table({"x": [1.0, 2.0, 3.0], "y": column})
     (batch,) = as_source(table, target="y").batches({})
-    if expected is None:
-        assert batch.targets is None
+    if column.type == pa.string() and column.null_count == 3:
+        assert batch.targets is None  # text of an unknown kind
         return
-    np.testing.assert_array_equal(batch.targets, expected)
-    np.testing.assert_array_equal(batch.given, column.is_valid().to_numpy(zero_copy_only=False))
+    given = column.is_valid().to_numpy(zero_copy_only=False)
+    np.testing.assert_array_equal(batch.given, given)
+    assert batch.targets[given].tolist() == [it for it in column.to_pylist() if it is not None]
 
 
 WORDS = ["NA", "null", "nan", "N/A", '"NA"', '"two, words"', '""']

@@ -150,10 +150,6 @@ VACUOUS = {
         ValueError, "counts must be one per row and not all 1",
         lambda: check_weights(planted.MeanScaler(), ROWS, counts=np.ones(30, int)),
     ),
-    "one size": (
-        ValueError, "sizes must be two or more, ascending, up to 20, got \\[20\\]",
-        lambda: check_no_dip(planted.NearestMean(), ROWS, LABELS, sizes=[20]),
-    ),
     "no seed": (
         ValueError, "random_state must be an int for clones to draw the same, got None",
         lambda: check_all(ExpChi2Sampler(8)),
