@@ -174,7 +174,7 @@ def test_the_choice_after_pca_is_made_in_the_components(n_pca):
     spec = LearnerSpec(n_pca=n_pca)
     learnt = learnt_of(rows, targets, cap=1000)
     choice = choose(learnt, spec)
-    vectors = components_of(learnt, n_pca).vectors.dense()
+    vectors = components_of(learnt, n_pca).vectors
     inside = choose(learnt_of(rows @ vectors, targets), LearnerSpec())
     assert choice.alpha == inside.alpha
     assert_allclose(choice.errors, inside.errors, rtol=1e-6)

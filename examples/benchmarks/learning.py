@@ -18,7 +18,7 @@ from streamchi2.estimators.classifier import ExpChi2Classifier
 from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.estimators.streaming_pca import StreamingPCA
 from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
-from streamchi2.solvers.components import leading_eigenpairs
+from streamchi2.solvers.components import principal_components
 from streamchi2.statistics.moments import Moments
 
 WIDTH = 2048
@@ -82,7 +82,7 @@ def leading_components() -> None:
     scatter = moments.scatter()
     spent = median_seconds(
         {
-            "leading": lambda: leading_eigenpairs(scatter, 256),
+            "leading": lambda: principal_components(scatter, 256),
             "full": lambda: np.linalg.eigh(scatter),
         },
         repeats=3,

@@ -13,6 +13,7 @@ from streamchi2.checks.params import (
     as_seed,
 )
 from streamchi2.checks.rows import (
+    Array,
     Floats,
     Rows,
     as_estimator_features,
@@ -38,6 +39,7 @@ from streamchi2.checks.targets import (
 )
 
 __all__ = [
+    "Array",
     "Floats",
     "Rows",
     "Table",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -111,6 +112,66 @@ def as_choice(value: Any, choices: tuple[str, ...], *, name: str) -> str:
         allowed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
     return value
+
+
+def as_n_pca(value: Any, *, name: str = "n_pca") -> int | float:
+    """Return a number of components, or a share of the variance, as a number of Python's own.
+
+    >>> as_n_pca(1.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: n_pca must be None, an integer of at least 1 or a share of the variance \
+between 0 and 1, got 1.5
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return as_positive_int(value, name=name)
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
+        raise ValueError(
+            f"{name} must be None, an integer of at least 1 or a share of the variance "
+            f"between 0 and 1, got {value!r}"
+        )
+    return float(value)
+
+
+def divided(
+    number: Any, names: Sequence[str], *, name: str, check: Callable[..., Any] = as_positive_int
+) -> tuple[Any, ...]:
+    """Return one number a descriptor: as given, or a total divided evenly, one at the least.
+
+    A number that ``check`` does not make whole, a share of something, is the same for each.
+
+    >>> divided(8, ("hog", "colour", "bow"), name="n_components")
+    (3, 3, 2)
+    """
+    if number is None:
+        return (None,) * len(names)
+    if isinstance(number, Mapping):
+        given = [of_descriptor(number, one, names, param=name) for one in names]
+        return tuple(
+            None if part is None else check(part, name=f"{name}[{one!r}]")
+            for one, part in zip(names, given, strict=True)
+        )
+    total = check(number, name=name)
+    if not isinstance(total, int):
+        return (total,) * len(names)
+    share, rest = divmod(max(total, len(names)), len(names))
+    return tuple(share + (index < rest) for index in range(len(names)))
+
+
+def of_descriptor(value: Any, name: str, names: Sequence[str], *, param: str) -> Any:
+    """Return the value of a parameter for one descriptor: its own, or the one for all.
+
+    >>> of_descriptor({"hog": 2.0, "bow": "auto"}, "bow", ("hog", "bow"), param="beta")
+    'auto'
+    """
+    if not isinstance(value, Mapping):
+        return value
+    if set(value) != set(names):
+        raise ValueError(
+            f"{param} must have a value for each of the descriptors {', '.join(names)}, "
+            f"got {dict(value)!r}"
+        )
+    return value[name]
 
 
 def _as_float(value: Any) -> float:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from streamchi2.checks.table import Table
 
+Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
 

@@ -97,13 +97,13 @@ class ExpChi2PCA(StreamTransformer, MapLearner):
         """
         with self._lock():  # both of one state, while another thread learns
             components, feature_map = self._components(), self._tracker().feature_map
-        rows = self._checked_rows(X, reset=False)
+        rows, vectors = self._checked_rows(X, reset=False), components.vectors
 
         def work(block: Any) -> Floats:
             features = feature_map.transform(block, n_jobs=self.n_jobs)
             # In float64: the mean is most of a feature, and what is left should keep its digits.
             centred = features - components.mean
-            projected: Floats = components.vectors.coordinates(centred).astype(features.dtype)
+            projected: Floats = (centred @ vectors).astype(features.dtype)
             return projected
 
         return in_blocks(work, rows)
@@ -111,7 +111,7 @@ class ExpChi2PCA(StreamTransformer, MapLearner):
     @property
     def components_(self) -> NDArray[np.float64]:
         """Principal directions of the features, one per row."""
-        return self._components().vectors.dense().T
+        return self._components().vectors.T
 
     @property
     def mean_(self) -> NDArray[np.float64]:
@@ -140,7 +140,7 @@ class ExpChi2PCA(StreamTransformer, MapLearner):
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._components().vectors.outputs[-1].stop)
+        return int(self._components().groups[-1].stop)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
 from streamchi2.checks import Rows, as_choice, as_positive_float, as_positive_int, place_of
-from streamchi2.features.feature_map import ColumnNumbers, parts_of
-from streamchi2.features.normalization import NORMS, l1_normalized
+from streamchi2.checks.params import divided, of_descriptor
+from streamchi2.features.feature_map import ColumnNumbers, normalized, parts_of
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import Value, same, saved
 from streamchi2.series import SERIES, Series
@@ -52,7 +52,7 @@ class BlockSpec(Value):
     landmarks: LandmarkRows | None = None  # normalized like all rows
 
     def __post_init__(self) -> None:
-        if self.norm not in NORMS:
+        if self.norm not in (None, "l1"):
             raise ValueError(f"norm must be None or 'l1', got {self.norm!r}")
         as_choice(self.basis, tuple(BASES), name="basis")
         as_choice(self.series, tuple(SERIES), name="series")
@@ -95,9 +95,9 @@ class BlockSpec(Value):
                 f"with basis {self.basis!r}"
             )
         assert self.n_components is not None
-        if landmarks.n_rows < self.n_components:
+        if landmarks.rows.shape[0] < self.n_components:
             raise ValueError(
-                f"landmarks must be at least n_components rows, got {landmarks.n_rows} for "
+                f"landmarks must be at least n_components rows, got {landmarks.rows.shape[0]} for "
                 f"n_components={self.n_components}: m landmarks carry m features"
             )
 
@@ -149,7 +149,7 @@ class BlockSpec(Value):
 
     def normalized(self, rows: Rows) -> Rows:
         """Return rows as the series sees them."""
-        return rows if self.norm is None else l1_normalized(rows)
+        return normalized(rows, self.norm)
 
     def buckets(self, n_terms: int) -> HashBuckets | None:
         """Return the hash buckets for series of so many terms; None where nothing is folded."""
@@ -200,9 +200,9 @@ class MapSpec(Value):
         whole = params.get("landmarks")
         if whole is not None:
             whole = LandmarkRows.read(whole)
-            if whole.width != n_features:
+            if whole.rows.shape[1] != n_features:
                 raise ValueError(
-                    f"landmarks must have as many columns as X, got {whole.width} and {n_features}"
+                    f"landmarks must have as many columns as X, got {whole.rows.shape[1]} and {n_features}"
                 )
         if columns is None:
             here = chosen | {"n_components": params["n_components"], "seed": seed}
@@ -308,7 +308,7 @@ def _landmarks(
     if whole is None or (columns is None and norm is None):
         return whole
     (rows,) = parts_of(whole.rows, None if columns is None else (columns,))
-    return LandmarkRows(rows if norm is None else l1_normalized(rows))
+    return LandmarkRows(normalized(rows, norm))
 
 
 def block_seed(seed: int, index: int) -> int:
@@ -332,41 +332,6 @@ def as_range(columns: ColumnNumbers) -> ColumnNumbers:
         return columns
     consecutive = range(columns[0], columns[0] + len(columns))
     return consecutive if columns == tuple(consecutive) else columns
-
-
-def divided(number: Any, names: tuple[str, ...], *, name: str) -> tuple[Any, ...]:
-    """Return one number a descriptor: as given, or a total divided evenly, one at the least.
-
-    >>> divided(8, ("hog", "colour", "bow"), name="n_components")
-    (3, 3, 2)
-    """
-    if number is None:
-        return (None,) * len(names)
-    if isinstance(number, Mapping):
-        given = {one: of_descriptor(number, one, names, param=name) for one in names}
-        return tuple(
-            None if part is None else as_positive_int(part, name=f"{name}[{one!r}]")
-            for one, part in given.items()
-        )
-    total = as_positive_int(number, name=name)
-    share, rest = divmod(max(total, len(names)), len(names))
-    return tuple(share + (index < rest) for index in range(len(names)))
-
-
-def of_descriptor(value: Any, name: str, names: tuple[str, ...], *, param: str) -> Any:
-    """Return the value of a parameter for one descriptor: its own, or the one for all.
-
-    >>> of_descriptor({"hog": 2.0, "bow": "auto"}, "bow", ("hog", "bow"), param="beta")
-    'auto'
-    """
-    if not isinstance(value, Mapping):
-        return value
-    if set(value) != set(names):
-        raise ValueError(
-            f"{param} must have a value for each of the descriptors {', '.join(names)}, "
-            f"got {dict(value)!r}"
-        )
-    return value[name]
 
 
 def _number_or_auto(value: Any, check: Callable[..., Any], *, name: str) -> None:

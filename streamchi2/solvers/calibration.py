@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize, root
 from scipy.special import expit, softmax
 
+from streamchi2.checks import Array
 from streamchi2.saving import Value, saved
 
 _INVERSE_TEMPERATURE = 0.1, 1000.0  # of scores between zero and one
@@ -46,18 +47,18 @@ class Calibration(Value):
         Whether a row may have several.
     """
 
-    shifts: NDArray[np.float64]
-    inverse_temperature: NDArray[np.float64]
-    uniform_share: NDArray[np.float64]
+    shifts: Array
+    inverse_temperature: Array
+    uniform_share: Array
     of_labels: bool
 
     @classmethod
     def of_classes(
         cls,
-        scores: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        shares: NDArray[np.float64],
+        scores: Array,
+        targets: Array,
+        weights: Array,
+        shares: Array,
         class_shift: str | None = None,
     ) -> Self:
         """Fit to scores of left-out rows, shape (m, c).
@@ -83,9 +84,9 @@ class Calibration(Value):
     @classmethod
     def of_indicators(
         cls,
-        scores: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        weights: NDArray[np.float64],
+        scores: Array,
+        targets: Array,
+        weights: Array,
     ) -> Self:
         """Fit to scores of left-out rows, for labels of which a row may have several."""
         fitted = [
@@ -95,7 +96,7 @@ class Calibration(Value):
         temperatures, shares = np.array(fitted).reshape(-1, 2).T
         return cls(np.zeros(len(fitted)), temperatures, shares, of_labels=True)
 
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, scores: Array) -> Array:
         """Return a probability per class or label, for scores already shifted.
 
         Scores have shape (n, c) or (c,); the class of the highest has the highest probability.
@@ -121,7 +122,7 @@ class Calibration(Value):
         return replace(self, shifts=shifts, inverse_temperature=params[0], uniform_share=params[1])
 
 
-def fitted_inverse_temperature(scores: NDArray[np.float64], members: NDArray[np.float64]) -> float:
+def fitted_inverse_temperature(scores: Array, members: Array) -> float:
     """Return the factor of the scores whose softmax has the least weighted log-loss.
 
     ``members``, shape (m, c), is the weight of each row's copies in each class.
@@ -145,9 +146,7 @@ def fitted_inverse_temperature(scores: NDArray[np.float64], members: NDArray[np.
     return float(brentq(slope, low, high, rtol=1e-14))
 
 
-def fitted_softmax(
-    scores: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, float]:
+def fitted_softmax(scores: Array, targets: Array, weights: Array) -> tuple[float, float]:
     r"""Return inverse temperature and uniform share of the least penalised log-loss.
 
     .. math:: -\sum_{ik} w_i y_{ik} \log p_{ik} + 4 \log^2(b / b_0) - \log(1 - \epsilon)
@@ -180,7 +179,7 @@ def fitted_softmax(
     temperature_rows, share_rows = _PRIOR_ROWS
     centre = float(np.log(alone))
 
-    def loss(params: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(params: Array) -> tuple[float, Array]:
         """Return the penalised log-loss at (log b, share), and its gradient."""
         factor, share = np.exp(params[0]), params[1]
         plain = softmax(factor * scores, axis=1)
@@ -208,10 +207,10 @@ def fitted_softmax(
 
 
 def quantile_shifts(
-    scores: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    shares: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    scores: Array,
+    weights: Array,
+    shares: Array,
+) -> Array:
     """Return for each class the score that half as many rows exceed as the class has members.
 
     Subtracting it makes the classes comparable, whatever their sizes: the paper's "500th highest

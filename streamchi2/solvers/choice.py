@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamchi2.checks import as_choice, as_number_or_choice, as_positive_float
+from streamchi2.checks import Array, as_choice, as_number_or_choice, as_positive_float
+from streamchi2.checks.params import as_n_pca, divided
 from streamchi2.saving import Label, Value, saved
 from streamchi2.solvers.calibration import Calibration
-from streamchi2.solvers.components import NumberOfComponents, check_n_pca
+from streamchi2.solvers.components import NumberOfComponents
 from streamchi2.statistics.weights import as_class_weight
 
 _PENALTIES = ("ridge", "lasso", "elastic_net", "group_lasso")
@@ -64,47 +63,19 @@ class LearnerSpec:
         l1_ratio = as_positive_float(spec.l1_ratio, name="l1_ratio")
         if l1_ratio > 1.0:
             raise ValueError(f"l1_ratio must be above 0 and at most 1, got {spec.l1_ratio!r}")
-        return cls(
-            _n_pca_of_each(spec.n_pca, names),
-            spec.penalty,
-            as_number_or_choice(spec.alpha, ("auto",), name="alpha", zero=True),
-            l1_ratio,
-            spec.class_shift,
-            as_class_weight(spec.class_weight),
-            bool(spec.fit_intercept),
-            spec.signed,
+        n_pca = spec.n_pca
+        if n_pca is not None and names:
+            n_pca = divided(n_pca, names, name="n_pca", check=as_n_pca)
+        elif n_pca is not None:
+            n_pca = as_n_pca(n_pca)
+        return replace(
+            spec,
+            n_pca=n_pca,
+            alpha=as_number_or_choice(spec.alpha, ("auto",), name="alpha", zero=True),
+            l1_ratio=l1_ratio,
+            class_weight=as_class_weight(spec.class_weight),
+            fit_intercept=bool(spec.fit_intercept),
         )
-
-
-def _n_pca_of_each(n_pca: Any, names: Sequence[str] | None) -> NumberOfComponents:
-    """Return how many components of each descriptor, or which share of its variance.
-
-    A number of components is for all together and divided evenly; a share is for each.
-    """
-    if not names or n_pca is None:  # no descriptors are refused with the map
-        check_n_pca(n_pca)
-        return n_pca if n_pca is None or isinstance(n_pca, float) else _plain(n_pca)
-    if isinstance(n_pca, Mapping):
-        if set(n_pca) != set(names):
-            raise ValueError(
-                f"n_pca must have a value for each of the descriptors {', '.join(names)}, "
-                f"got {dict(n_pca)!r}"
-            )
-        for name in names:
-            check_n_pca(n_pca[name], name=f"n_pca[{name!r}]")
-        return tuple(_plain(n_pca[name]) for name in names)
-    check_n_pca(n_pca)
-    if not isinstance(n_pca, Integral):
-        return (float(n_pca),) * len(names)
-    share, rest = divmod(max(int(n_pca), len(names)), len(names))
-    return tuple(share + (index < rest) for index in range(len(names)))
-
-
-def _plain(number: Any) -> Any:
-    """Return a number as Python's own, which a file has a place for."""
-    if number is None:
-        return None
-    return int(number) if isinstance(number, Integral) else float(number)
 
 
 @saved("choice")
@@ -131,7 +102,7 @@ class Choice(Value):
 
     alpha: float
     counted: float
-    errors: NDArray[np.float64]
-    n_sampled: NDArray[np.float64]
+    errors: Array
+    n_sampled: Array
     calibration: Calibration | None = None
-    scales: NDArray[np.float64] | None = None
+    scales: Array | None = None

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from streamchi2.checks import Floats
+from streamchi2.checks import Array, Floats
 from streamchi2.solvers.linear_model import LinearModel
 
 _LIGHTEST = 1e-100  # a row that has faded to this weight counts as nothing
@@ -55,7 +54,7 @@ class DualFactor:
         self._lower = np.empty((0, 0))
         self._origin = np.empty(0)
 
-    def add(self, features: Floats, weights: NDArray[np.float64]) -> None:
+    def add(self, features: Floats, weights: Array) -> None:
         """Grow by some rows of positive weight, as they came before."""
         if not self.is_definite:
             return
@@ -79,7 +78,7 @@ class DualFactor:
             self.is_definite = False
         self._rows, self._lower = np.concatenate([self._rows, rows]), lower
 
-    def solve(self, targets: NDArray[np.float64]) -> LinearModel:
+    def solve(self, targets: Array) -> LinearModel:
         """Return the model of all rows for targets of shape (n, t)."""
         columns = np.column_stack([targets, np.ones(self.n_rows)])
         solved = cho_solve((self._lower, True), columns, check_finite=False)

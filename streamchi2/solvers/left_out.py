@@ -13,23 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 
-from streamchi2.checks import Floats
-from streamchi2.solvers.ridge import InverseRoot
+from streamchi2.checks import Array
+from streamchi2.solvers.linear_model import InverseRoot
 from streamchi2.statistics.moments import RegressionMoments
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a mean
 _LEAST_REST = 1e-12  # of one less a leverage; a larger one would make the least penalty win
 _PERFECT = 1e-10  # of the spread of targets: below, a penalty would fit rounding errors
-_RAISES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # of the trace
 _LOWEST, _HIGHEST = -27, 10  # exponents of penalties in units of the trace: 7e-9 to 1024
 _USUAL = -2  # exponent of the usual penalty of kernel features, in units of their mean variance
-_SEARCH_ROWS = 512  # on which candidates are compared; more cost as much as their factors
 _STEPS = (3, 1)  # of the exponent: first long ones, then short ones
 TIE = 1e-5  # of an error: differences that mean nothing
 
@@ -45,23 +42,23 @@ class SampledRows:
 
     Each row against the mean of the other two, in units of the variance:
 
-    >>> round(sample.error(sample.left_out(np.zeros((3, 1)), np.zeros((3, 1)))), 9)
+    >>> round(sample.error(sample.left_out(np.zeros((1, 1)), np.zeros((3, 1)))), 9)
     6.75
     """
 
-    features: NDArray[np.float64]  # (m, d), less their mean
-    targets: NDArray[np.float64]  # (m, t), less their mean
-    weights: NDArray[np.float64]  # (m,), of all rows of the stream that equal this one
+    features: Array  # (m, d), less their mean
+    targets: Array  # (m, t), less their mean
+    weights: Array  # (m,), of all rows of the stream that equal this one
     total: float  # weight of the stream; infinite where there is no intercept
-    units: NDArray[np.float64]  # (t,), of squared errors; infinite for targets that do not vary
+    units: Array  # (t,), of squared errors; infinite for targets that do not vary
 
     @classmethod
     def of(
         cls,
         moments: RegressionMoments,
-        features: Floats,
-        targets: NDArray[np.float64],
-        weights: NDArray[np.float64],
+        features: Array,
+        targets: Array,
+        weights: Array,
         *,
         by_variance: bool = True,
         intercept: bool = True,
@@ -70,24 +67,19 @@ class SampledRows:
 
         Squared errors are divided ``by_variance`` of their target, unless all have one unit.
         """
-        variances = np.where(constant_targets(moments), np.inf, moments.target_scatter)
-        variances = variances / moments.weight
+        variances = moments.target_scatter / moments.weight
+        units = variances if by_variance else np.ones_like(variances)
         return cls(
             features - moments.mean,
             targets - moments.target_mean,
             weights,
             moments.weight if intercept else np.inf,
-            variances if by_variance else np.where(np.isinf(variances), np.inf, 1.0),
+            np.where(constant_targets(moments), np.inf, units),
         )
 
     @classmethod
     def alone(
-        cls,
-        features: Floats,
-        targets: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        *,
-        by_variance: bool = True,
+        cls, features: Array, targets: Array, weights: Array, *, by_variance: bool = True
     ) -> SampledRows:
         """Return rows that are all there is."""
         total = float(weights.sum())
@@ -99,31 +91,31 @@ class SampledRows:
 
     def first(self, n_rows: int) -> SampledRows:
         """Return so many of the rows, in the same moments."""
-        parts = (self.features[:n_rows], self.targets[:n_rows], self.weights[:n_rows])
+        part = slice(n_rows)
+        parts = self.features[part], self.targets[part], self.weights[part]
         return SampledRows(*parts, self.total, self.units)
 
-    def left_out(
-        self, scores: NDArray[np.float64], shares: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        r"""Return left-out residuals, shape (m, t).
+    def left_out(self, coef: Array, shares: Array) -> Array:
+        """Return left-out residuals of a model, shape (m, t).
 
-        ``scores`` are about the mean of the targets, ``shares``, (m, t) or (m, 1), are the
-        leverages without the part of the intercept.
+        ``shares``, (m, t) or (m, 1), are the leverages without the part of the intercept.
         """
         leverages = self.weights[:, None] * (1.0 / self.total + shares)
-        return (self.targets - scores) / np.maximum(1.0 - leverages, _LEAST_REST)
+        residuals = self.targets - self.features @ coef
+        return residuals / np.maximum(1.0 - leverages, _LEAST_REST)
 
-    def left_out_of_ridge(self, moments: RegressionMoments, alpha: float) -> NDArray[np.float64]:
+    def left_out_of_ridge(self, moments: RegressionMoments, alpha: float) -> Array:
         """Return left-out residuals of ridge regression, in d^3/3 + m d^2 operations."""
         root = InverseRoot(moments.scatter, alpha)
-        rows = root.times(self.features.T)
-        shares = np.einsum("ij,ij->j", rows, rows)[:, None]
-        return self.left_out(rows.T @ root.times(moments.cross), shares)
+        return self.left_out(root.solved(moments.cross), root.leverages(self.features))
 
-    def error(self, residuals: NDArray[np.float64]) -> float:
+    def error(self, residuals: Array) -> float:
         """Return the weighted sum of squares of residuals, each target in its unit."""
-        least = _PERFECT * float((self.weights @ self.targets**2 / self.units).sum())
-        return max(float((self.weights @ residuals**2 / self.units).sum()), least)
+        least, error = (
+            float((self.weights @ values**2 / self.units).sum())
+            for values in (self.targets, residuals)
+        )
+        return max(error, _PERFECT * least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +136,9 @@ class GramSpectrum:
     """
 
     sample: SampledRows
-    values: NDArray[np.float64]  # (m,), D
-    vectors: NDArray[np.float64]  # (m, m), U
-    turned: NDArray[np.float64]  # (m, t)
+    values: Array  # (m,), D
+    vectors: Array  # (m, m), U
+    turned: Array  # (m, t)
 
     @classmethod
     def of(cls, sample: SampledRows) -> GramSpectrum:
@@ -158,7 +150,7 @@ class GramSpectrum:
         values = np.where(values > rounding, values, 0.0)
         return cls(sample, values, vectors, vectors.T @ (roots * sample.targets))
 
-    def left_out(self, alpha: float) -> NDArray[np.float64]:
+    def left_out(self, alpha: float) -> Array:
         """Return left-out residuals of ridge regression, in m^2 t operations; alpha above 0."""
         # From what is left of each component, not from a difference: nothing cancels.
         rest = alpha / (self.values + alpha)
@@ -174,7 +166,8 @@ class GramSpectrum:
         if trace <= 0.0:  # rows without any difference
             return 1.0
         candidates = Candidates.of(trace, self.sample.weights, self.sample.total)
-        alphas = [candidates.alpha(e) for e in range(candidates.lowest, candidates.highest + 1)]
+        exponents = range(candidates.lowest, candidates.highest + 1)
+        alphas = [candidates.alpha(exponent) for exponent in exponents]
         errors = np.array([self.sample.error(self.left_out(alpha)) for alpha in alphas])
         return alphas[int(np.flatnonzero(errors <= (1.0 + TIE) * errors.min())[-1])]
 
@@ -197,13 +190,11 @@ def chosen_ridge(moments: RegressionMoments, sample: SampledRows) -> float:
     >>> chosen_ridge(summary, SampledRows.of(summary, rows, noisy, np.ones(500)))
     16.0
     """
-    flat = moments.scatter.ndim == 1
-    trace = float(moments.scatter.sum() if flat else moments.scatter.trace())
+    trace = float(moments.scatter.trace())
     if trace <= 0.0:  # rows without any difference
         return 1.0
-    rows = sample.first(_SEARCH_ROWS)
-    candidates = Candidates.of(trace, rows.weights, moments.weight)
-    return candidates.search(lambda alpha: rows.error(rows.left_out_of_ridge(moments, alpha)))
+    candidates = Candidates.of(trace, sample.weights, moments.weight)
+    return candidates.search(lambda alpha: sample.error(sample.left_out_of_ridge(moments, alpha)))
 
 
 @dataclass(frozen=True)
@@ -216,7 +207,7 @@ class Candidates:
     start: int
 
     @classmethod
-    def of(cls, trace: float, weights: NDArray[np.float64], total: float) -> Candidates:
+    def of(cls, trace: float, weights: Array, total: float) -> Candidates:
         """Return the penalties for a scatter of this trace.
 
         The unit is the mean weight of a sampled row. So weights that are all multiplied by c
@@ -240,21 +231,13 @@ class Candidates:
         >>> Candidates(1.0, -20, 20, 0).search(lambda alpha: 0.0)  # the largest of equal ones
         1048576.0
         """
-        errors: dict[int, float] = {}
-
-        def at(exponent: int) -> float:
-            if not self.lowest <= exponent <= self.highest:
-                return float(np.inf)
-            if exponent not in errors:
-                errors[exponent] = error(self.alpha(exponent))
-            return errors[exponent]
-
+        at = cache(lambda exponent: error(self.alpha(exponent)))
         best = self.start
         for step in _STEPS:
             while True:
                 if best + step <= self.highest and at(best + step) <= (1.0 + TIE) * at(best):
                     best += step
-                elif at(best - step) < (1.0 - TIE) * at(best):
+                elif best - step >= self.lowest and at(best - step) < (1.0 - TIE) * at(best):
                     best -= step
                 else:
                     break
@@ -266,32 +249,3 @@ def constant_targets(moments: RegressionMoments) -> NDArray[np.bool_]:
     deviations = np.sqrt(np.maximum(moments.target_scatter, 0.0))
     rounding = _ROUNDING * np.sqrt(moments.weight) * np.abs(moments.target_mean)
     return np.asarray(deviations <= rounding)
-
-
-def squared_lengths(
-    scatter: NDArray[np.float64], features: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return z' H^-1 z for each row, in d^3/3 + m d^2 operations.
-
-    >>> squared_lengths(np.diag([1.0, 4.0]), np.array([[1.0, 2.0]])).round(12)
-    array([2.])
-    """
-    solved = solve_triangular(definite(scatter)[1], features.T, lower=True, check_finite=False)
-    return np.asarray(np.einsum("ij,ij->j", solved, solved))
-
-
-def definite(scatter: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a scatter without negative eigenvalues, and its lower Cholesky factor.
-
-    Products of float32 features leave some of 1e-8 of the largest; the diagonal is raised by as
-    much as it takes, in steps of a hundred from 1e-14 of the trace.
-    """
-    trace = max(float(scatter.trace()), np.finfo(np.float64).tiny)
-    for share in _RAISES:
-        raised = scatter.copy()
-        raised.flat[:: raised.shape[0] + 1] += share * trace
-        try:
-            return raised, cholesky(raised, lower=True, check_finite=False)
-        except LinAlgError:
-            continue
-    raise LinAlgError(f"the scatter has eigenvalues below {-_RAISES[-1]:g} of its trace")

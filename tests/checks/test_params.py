@@ -10,6 +10,7 @@ from streamchi2.checks import (
     as_positive_int,
     as_seed,
 )
+from streamchi2.checks.params import as_n_pca
 from streamchi2.hashing import mixed_bits
 
 
@@ -81,3 +82,15 @@ def test_a_half_life_is_a_number_of_rows(half_life):
     assert as_half_life(20) == 20.0
     with pytest.raises((TypeError, ValueError), match="half_life must be"):
         as_half_life(half_life)
+
+
+@pytest.mark.parametrize("n_pca", [1, 300, np.int64(3), 0.5, np.float32(0.25)])
+def test_numbers_and_shares_of_components_become_those_of_python(n_pca):
+    assert type(as_n_pca(n_pca)) in (int, float)
+    assert as_n_pca(n_pca) == n_pca
+
+
+@pytest.mark.parametrize("n_pca", [0, -3, 0.0, 1.0, 1.5, -0.5, True, "all", float("nan"), [3]])
+def test_any_other_number_of_components_is_refused_by_name(n_pca):
+    with pytest.raises((TypeError, ValueError), match="n_pca must be"):
+        as_n_pca(n_pca)

@@ -1,8 +1,11 @@
 """Rows with targets, their moments, and refits without a row: slow and obvious."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.linear_model import Ridge
 
+from streamchi2.solvers.linear_model import InverseRoot, LinearModel
 from streamchi2.statistics.moments import Moments
 
 
@@ -17,6 +20,20 @@ def moments_of(rows, targets, weights=None):
     moments = Moments.empty(rows.mean(axis=0, dtype=np.float64), targets.mean(axis=0))
     moments.add(rows, targets, np.ones(len(rows)) if weights is None else weights)
     return moments.summary()
+
+
+def model_of(moments, coef):
+    return LinearModel(coef, moments.target_mean - moments.mean @ coef, moments.mean, 0.0)
+
+
+def ridge(moments, alpha):
+    return model_of(moments, InverseRoot(moments.scatter, alpha).solved(moments.cross))
+
+
+def in_directions(moments, vectors):
+    """Moments of features times a matrix."""
+    mean, cross = moments.mean @ vectors, vectors.T @ moments.cross
+    return replace(moments, mean=mean, scatter=vectors.T @ moments.scatter @ vectors, cross=cross)
 
 
 def refitted_residuals(rows, targets, weights, alpha, intercept=True):

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from solvers.regressions import drawn, moments_of
+from solvers.regressions import drawn, moments_of, ridge
 
 from streamchi2.solvers.dual import DualFactor
-from streamchi2.solvers.ridge import ridge
 
 ROWS, TARGETS = drawn(0, n_rows=300, width=40)
 WEIGHTS = np.random.default_rng(1).uniform(0.01, 3.0, 300)

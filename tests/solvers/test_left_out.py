@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from solvers.regressions import drawn, moments_of, refitted_residuals
+from solvers.regressions import drawn, in_directions, moments_of, refitted_residuals
 
-from streamchi2.solvers.block_vectors import BlockVectors
-from streamchi2.solvers.components import leading_eigenpairs
+from streamchi2.solvers.components import principal_components
 from streamchi2.solvers.left_out import Candidates, GramSpectrum, SampledRows, chosen_ridge
-from streamchi2.solvers.through_origin import through_origin
+from streamchi2.solvers.problem import through_origin
 
 WEIGHTS = {
     "alike": np.ones,
@@ -69,9 +68,9 @@ def test_without_an_intercept_there_is_no_leverage_of_the_mean(alpha):
 def test_residuals_along_principal_components_are_those_of_the_features():
     rows, targets = drawn(2)
     moments, sample = sampled(rows, targets, np.ones(60))
-    pairs = leading_eigenpairs(moments.scatter, 5)
-    inside = BlockVectors((pairs.vectors,)).moments(moments, pairs.values)
-    turned = SampledRows.of(inside, rows @ pairs.vectors, targets, np.ones(60))
+    vectors = principal_components(moments.scatter).vectors
+    inside = in_directions(moments, vectors)
+    turned = SampledRows.of(inside, rows @ vectors, targets, np.ones(60))
     residuals = turned.left_out_of_ridge(inside, 0.7)
     assert_allclose(residuals, sample.left_out_of_ridge(moments, 0.7), atol=1e-9)
 

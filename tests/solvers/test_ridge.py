@@ -8,13 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
-from solvers.regressions import drawn, moments_of
+from solvers.regressions import drawn, in_directions, model_of, moments_of, ridge
 
-from streamchi2.solvers.block_vectors import BlockVectors
-from streamchi2.solvers.components import leading_eigenpairs
-from streamchi2.solvers.linear_model import linear_model
-from streamchi2.solvers.ridge import ridge
-from streamchi2.solvers.through_origin import through_origin
+from streamchi2.solvers.components import principal_components
+from streamchi2.solvers.problem import through_origin
 
 
 @given(st.integers(0, 10_000), st.floats(1e-6, 1e6), st.booleans())
@@ -62,16 +59,12 @@ def test_without_a_penalty_the_solution_of_least_norm_comes_back(alpha):
 def test_pca_then_ridge_folded_back_equals_explicit_projection():
     rows, targets = drawn(4, width=6)
     moments = moments_of(rows, targets)
-    pairs = leading_eigenpairs(moments.scatter, 3)
-    vectors = BlockVectors((pairs.vectors,))
-    reduced = moments_of(rows @ pairs.vectors, targets)
+    vectors = principal_components(moments.scatter, 3).vectors
     for alpha in (0.0, 2.0):
-        explicit = ridge(reduced, alpha)
-        expected = explicit.scores(rows @ pairs.vectors)
-        for values in (None, pairs.values):
-            small = ridge(vectors.moments(moments, values), alpha)
-            model = linear_model(moments, vectors.expanded(small.coef), small.alpha)
-            assert_allclose(model.scores(rows), expected, atol=1e-6)
+        expected = ridge(moments_of(rows @ vectors, targets), alpha).scores(rows @ vectors)
+        small = ridge(in_directions(moments, vectors), alpha)
+        model = model_of(moments, vectors @ small.coef)
+        assert_allclose(model.scores(rows), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_rows", [60, 4])  # 4: fewer than features
@@ -80,11 +73,12 @@ def test_ridge_without_an_intercept_is_that_of_scikit_learn(n_rows, signed):
     rows, targets = drawn(5, n_rows)
     targets = (targets > targets.mean(axis=0)).astype(float) if signed else targets
     weights = np.random.default_rng(5).uniform(0.5, 2.0, n_rows)
-    model = ridge(through_origin(moments_of(rows, targets, weights), signed=signed), 0.3)
+    origin = 0.5 if signed else 0.0
+    model = ridge(through_origin(moments_of(rows, targets, weights), origin), 0.3)
     oracle = Ridge(0.3, fit_intercept=False)
-    oracle.fit(rows, 2.0 * targets - 1.0 if signed else targets, sample_weight=weights)
+    oracle.fit(rows, targets - origin, sample_weight=weights)
     assert_allclose(model.coef.T, oracle.coef_, atol=1e-9)
-    assert not model.intercept.any()
+    assert_allclose(model.intercept, origin)
 
 
 def test_scores_of_a_row_are_those_of_a_batch():
