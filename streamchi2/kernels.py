@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import gammaincc
 
-from streamchi2.checks import Rows, as_positive_float, as_rows
+from streamchi2.checks.params import as_positive_float
+from streamchi2.checks.rows import Rows, as_rows
 
 # Squares of such values, and of their differences down to the last bit, are normal numbers.
 _LEAST_SQUARED, _LARGEST_SQUARED = 2.0**-450, 2.0**500

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import Array, Floats
+from streamchi2.checks.rows import Array, Floats
 from streamchi2.errors import NoTargetError
 from streamchi2.features import FeatureMap
 from streamchi2.saving import Value, saved

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.base import Basis, BasisPlan
-from streamchi2.checks import Floats, Rows, as_positive_float, as_positive_int
+from streamchi2.checks.params import as_positive_float, as_positive_int
+from streamchi2.checks.rows import Floats, Rows
 from streamchi2.kernels import chi2_distance
 from streamchi2.saving import saved
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import Floats, as_positive_int
+from streamchi2.checks.params import as_positive_int
+from streamchi2.checks.rows import Floats
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import Value, saved
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.fft import dct, next_fast_len
 
 from streamchi2.bases.random import RandomBasis
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
 
 _LEAST_WIDTH = 256

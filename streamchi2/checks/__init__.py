@@ -15,7 +15,9 @@ from streamchi2.checks.params import (
 from streamchi2.checks.rows import (
     Array,
     Floats,
+    Indices,
     Rows,
+    Table,
     as_estimator_features,
     as_estimator_rows,
     as_features,
@@ -26,7 +28,6 @@ from streamchi2.checks.rows import (
     columns_of,
     place_of,
 )
-from streamchi2.checks.table import Table
 from streamchi2.checks.targets import (
     as_declared_classes,
     as_indicators,
@@ -41,6 +42,7 @@ from streamchi2.checks.targets import (
 __all__ = [
     "Array",
     "Floats",
+    "Indices",
     "Rows",
     "Table",
     "as_choice",

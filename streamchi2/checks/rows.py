@@ -10,8 +10,9 @@ before anything has changed. What comes out is what the rest of the library may 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,16 +21,57 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from streamchi2.checks.table import Table
-
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 Rows: TypeAlias = Floats | sparse.csr_array
+Indices: TypeAlias = NDArray[np.intp]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _ROW_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _MAX_WEIGHT = 1e140  # squares, times the growth of an epoch, summed: still finite
 _MIN_WEIGHT = 1e-150  # whose square is a normal float64: sums of weights may be divided by
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Dense rows and their column names, for readers of tables: a DataFrame without pandas.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n, d)
+        Numbers.
+    columns : ndarray of str, shape (d,)
+        With dtype object, as scikit-learn keeps names.
+
+    Examples
+    --------
+    >>> table = Table(np.eye(3), np.array(["red", "green", "blue"], dtype=object))
+    >>> table[:2].shape
+    (2, 3)
+    """
+
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+        return self.rows.shape
+
+    def __getitem__(self, chosen: slice) -> Self:
+        return type(self)(self.rows[chosen], self.columns)
+
+    def check_same_columns(self, estimator: Any) -> None:
+        """Refuse rows of another width than the estimator's, or of other names if it has some."""
+        width, known = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+        if self.shape[1] != width:
+            raise ValueError(f"X must have {width} columns, got {self.shape[1]}")
+        if known is not None and not np.array_equal(known, self.columns):
+            place = int(np.argmax(known != self.columns))
+            raise ValueError(
+                "X must have the column names it had at first, in that order: "
+                f"got {self.columns[place]!r} for {known[place]!r} in column {place}"
+            )
 
 
 def as_rows(X: ArrayLike | Rows, *, name: str = "X") -> Rows:
@@ -106,7 +148,7 @@ def check_named_alike(rows: Any, X: Any, *, name: str) -> None:
 
 def as_weights(
     sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
-) -> NDArray[np.float64] | None:
+) -> Array | None:
     """Return one float64 weight per row, 0 or in [1e-150, 1e140], or None where all weigh one.
 
     >>> as_weights([1, 2], 3)
@@ -154,7 +196,7 @@ def refuse_masked(values: Any, *, name: str) -> None:
         )
 
 
-def as_float64(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
+def as_float64(values: NDArray[Any], *, name: str) -> Array:
     """Return numbers of any type, objects included, as float64 in one layout.
 
     >>> as_float64(np.array([1, "2"], dtype=object), name="y")

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from streamchi2.checks.params import shown
-from streamchi2.checks.rows import as_float64, refuse_masked
+from streamchi2.checks.rows import Array, as_float64, refuse_masked
 
 _HUGE = 1e140  # squares of larger values, summed, would not be finite
 
@@ -28,8 +28,7 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         ...
     ValueError: Unknown label type: y must hold classes, not continuous values, got 0.5 at row 0
     """
-    _refuse_none(estimator, y)
-    refuse_masked(y, name="y")
+    _refuse_missing(estimator, y)
     if isinstance(y, list | tuple):
         y = np.asarray(y, dtype=object)  # numpy alone would turn ["ham", 1] into text
     labels: NDArray[Any] = column_or_1d(y, warn=True)
@@ -37,7 +36,11 @@ def as_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     if labels.dtype.kind not in "biufUSTO":  # tolist makes integers of some dates
         raise TypeError(f"y must hold text or numbers, got dtype {labels.dtype}")
     values = labels.tolist()
-    for given in _distinct(values):
+    try:
+        distinct = dict.fromkeys(values)
+    except TypeError as error:
+        raise TypeError(f"y must hold text or numbers: {error}") from None
+    for given in distinct:
         try:
             label = as_label(given)
             # Not scikit-learn's check, which also warns of many classes in few rows.
@@ -81,7 +84,14 @@ def as_declared_classes(classes: Any, n_rows: int | None = None) -> list[Any]:
             raise TypeError(f"classes must be a sequence of labels, got {classes.item()!r}")
     if not len(classes):
         raise ValueError("classes must hold at least one label, got none")
-    _refuse_weights(np.asarray(classes), n_rows)
+    array = np.asarray(classes)
+    are_numbers = array.shape == (n_rows,) and array.dtype.kind in "iuf"
+    if are_numbers and (np.unique(array).size < n_rows or (array != np.floor(array)).any()):
+        raise ValueError(
+            "classes must be distinct labels, got numbers that look like weights, one for each of "
+            f"{n_rows} rows: the third argument of partial_fit is classes, weights go by name, "
+            "sample_weight="
+        )
     labels = [as_label(label) for label in as_labels(None, classes, len(classes)).tolist()]
     if len(set(labels)) < len(labels):
         raise ValueError(f"classes must be distinct, got {labels!r}")
@@ -101,7 +111,7 @@ def is_indicator(y: Any) -> bool:
     return len(shape) == 2 and shape[1] > 1
 
 
-def as_indicators(y: Any, n_rows: int) -> NDArray[np.float64]:
+def as_indicators(y: Any, n_rows: int) -> Array:
     """Return an indicator matrix, zeros and ones of shape (n, n_labels), as float64.
 
     >>> as_indicators([[0, 1], [1, 2]], 2)
@@ -123,7 +133,7 @@ def as_indicators(y: Any, n_rows: int) -> NDArray[np.float64]:
     return given.astype(np.float64, order="C")
 
 
-def as_numbers(estimator: Any, y: Any, n_rows: int) -> NDArray[np.float64]:
+def as_numbers(estimator: Any, y: Any, n_rows: int) -> Array:
     """Return numeric targets, shape (n,) or (n, n_targets) as given, float64 and finite.
 
     >>> as_numbers(None, [1, 2, float("nan")], 3)
@@ -131,8 +141,7 @@ def as_numbers(estimator: Any, y: Any, n_rows: int) -> NDArray[np.float64]:
         ...
     ValueError: y must be finite, got nan at row 2
     """
-    _refuse_none(estimator, y)
-    refuse_masked(y, name="y")
+    _refuse_missing(estimator, y)
     targets = as_float64(np.asarray(y), name="y")
     if targets.ndim not in (1, 2):
         raise ValueError(f"y must have one or two dimensions, got shape {targets.shape}")
@@ -179,11 +188,12 @@ def refuse_huge(values: NDArray[Any], *, name: str) -> None:
         )
 
 
-def _refuse_none(estimator: Any, y: Any) -> None:
+def _refuse_missing(estimator: Any, y: Any) -> None:
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    refuse_masked(y, name="y")
 
 
 def _refuse_length(targets: NDArray[Any], n_rows: int) -> None:
@@ -191,21 +201,3 @@ def _refuse_length(targets: NDArray[Any], n_rows: int) -> None:
         raise ValueError(
             f"y must hold one target per row: got {targets.shape[0]} targets for {n_rows} rows"
         )
-
-
-def _refuse_weights(classes: NDArray[Any], n_rows: int | None) -> None:
-    if classes.shape != (n_rows,) or classes.dtype.kind not in "iuf":
-        return
-    if np.unique(classes).size < classes.size or (classes != np.floor(classes)).any():
-        raise ValueError(
-            "classes must be distinct labels, got numbers that look like weights, one for each of "
-            f"{n_rows} rows: the third argument of partial_fit is classes, weights go by name, "
-            "sample_weight="
-        )
-
-
-def _distinct(values: list[Any]) -> dict[Any, None]:
-    try:
-        return dict.fromkeys(values)
-    except TypeError as error:
-        raise TypeError(f"y must hold text or numbers: {error}") from None

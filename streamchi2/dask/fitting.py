@@ -16,7 +16,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from sklearn.base import clone
 
-from streamchi2.checks import as_positive_int
+from streamchi2.checks.params import as_positive_int
 from streamchi2.dask.partitions import partition_named_in_errors, partitions_of
 from streamchi2.estimators.base import StreamEstimator
 from streamchi2.estimators.mapped import MapEstimator

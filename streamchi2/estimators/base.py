@@ -13,15 +13,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from streamchi2.checks import (
-    Rows,
-    as_declared_classes,
-    as_estimator_features,
-    as_half_life,
-    as_weights,
-    columns_of,
-    refuse_huge,
-)
+from streamchi2.checks.params import as_half_life
+from streamchi2.checks.rows import Rows, as_estimator_features, as_weights, columns_of
+from streamchi2.checks.targets import as_declared_classes, refuse_huge
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.fit_stream import FitStream
 from streamchi2.readings import StreamReadings

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from sklearn.base import clone
 
-from streamchi2.checks import as_positive_int
+from streamchi2.checks.params import as_positive_int
 from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped, load, save
 from streamchi2.provenance import Provenance

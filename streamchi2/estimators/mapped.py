@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from streamchi2.checks import Rows, as_estimator_rows, check_named_alike
+from streamchi2.checks.rows import Rows, as_estimator_rows, check_named_alike
 from streamchi2.estimators.base import StreamEstimator, names_of, refuse_change
 from streamchi2.estimators.descriptors import resolved_columns
 from streamchi2.features import MapSpec

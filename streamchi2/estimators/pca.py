@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Floats
 from streamchi2.docstrings import documented
 from streamchi2.estimators.base import in_blocks
 from streamchi2.estimators.mapped import MapLearner

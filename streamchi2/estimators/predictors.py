@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
-from streamchi2.checks import (
+from streamchi2.checks.rows import as_weights
+from streamchi2.checks.targets import (
     as_indicators,
     as_labels,
     as_numbers,
-    as_weights,
     is_indicator,
     refuse_huge,
 )

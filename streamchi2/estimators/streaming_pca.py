@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from streamchi2.checks import Floats, as_features, as_positive_int
+from streamchi2.checks.params import as_positive_int
+from streamchi2.checks.rows import Floats, as_features
 from streamchi2.docstrings import documented
 from streamchi2.estimators.base import in_blocks
 from streamchi2.estimators.transformer import StreamTransformer

@@ -11,8 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
-from streamchi2.checks import Rows, as_choice, as_positive_float, as_positive_int, place_of
-from streamchi2.checks.params import divided, of_descriptor
+from streamchi2.checks.params import (
+    as_choice,
+    as_positive_float,
+    as_positive_int,
+    divided,
+    of_descriptor,
+)
+from streamchi2.checks.rows import Rows, place_of
 from streamchi2.features.feature_map import ColumnNumbers, normalized, parts_of
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import Value, same, saved

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import as_positive_int
+from streamchi2.checks.params import as_positive_int
 from streamchi2.plots import canvas
 from streamchi2.series import (
     ChebyshevSeries,

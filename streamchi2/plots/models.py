@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
-from streamchi2.checks import as_positive_int
+from streamchi2.checks.params import as_positive_int
 from streamchi2.plots import canvas
 
 if TYPE_CHECKING:

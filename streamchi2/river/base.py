@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, into_series
 
-from streamchi2.checks import Floats, as_seed, as_weights
+from streamchi2.checks.params import as_seed
+from streamchi2.checks.rows import Floats, as_weights
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import FeatureMap, MapSpec, Tracker
 from streamchi2.model import LearnerSpec, Model

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import to_native_frame, to_native_series
 
-from streamchi2.checks import as_label
+from streamchi2.checks.targets import as_label
 from streamchi2.docstrings import documented
 from streamchi2.model import Model
 from streamchi2.readings import DescriptorReadings

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from streamchi2.checks import as_number
+from streamchi2.checks.targets import as_number
 from streamchi2.docstrings import documented
 from streamchi2.readings import DescriptorReadings
 from streamchi2.river.base import NamedStreamEstimator

@@ -9,7 +9,7 @@ import numpy as np
 from river import base
 from river.utils.dataframe import to_native_series
 
-from streamchi2.checks import as_number
+from streamchi2.checks.targets import as_number
 from streamchi2.docstrings import documented
 from streamchi2.readings import DescriptorReadings
 from streamchi2.river.base import NamedStreamEstimator

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize, root
 from scipy.special import expit, softmax
 
-from streamchi2.checks import Array
+from streamchi2.checks.rows import Array
 from streamchi2.saving import Value, saved
 
 _INVERSE_TEMPERATURE = 0.1, 1000.0  # of scores between zero and one

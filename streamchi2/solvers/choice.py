@@ -8,8 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from streamchi2.checks import Array, as_choice, as_number_or_choice, as_positive_float
-from streamchi2.checks.params import as_n_pca, divided
+from streamchi2.checks.params import (
+    as_choice,
+    as_n_pca,
+    as_number_or_choice,
+    as_positive_float,
+    divided,
+)
+from streamchi2.checks.rows import Array
 from streamchi2.saving import Label, Value, saved
 from streamchi2.solvers.calibration import Calibration
 from streamchi2.solvers.components import NumberOfComponents

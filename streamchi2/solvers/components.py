@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from scipy.linalg import block_diag, eigh
 
-from streamchi2.checks import Array
+from streamchi2.checks.rows import Array
 from streamchi2.statistics.moments import Moments
 from streamchi2.threads import one_blas_thread
 

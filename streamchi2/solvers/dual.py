@@ -13,7 +13,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from streamchi2.checks import Array, Floats
+from streamchi2.checks.rows import Array, Floats
 from streamchi2.solvers.linear_model import LinearModel
 
 _LIGHTEST = 1e-100  # a row that has faded to this weight counts as nothing

@@ -36,7 +36,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from streamchi2.checks import Array
+from streamchi2.checks.rows import Array
 from streamchi2.solvers.left_out import Candidates, SampledRows
 from streamchi2.solvers.linear_model import InverseRoot, definite
 from streamchi2.statistics.moments import RegressionMoments

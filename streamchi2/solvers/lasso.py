@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.linear_model import enet_path
 
-from streamchi2.checks import Array
+from streamchi2.checks.rows import Array
 from streamchi2.solvers.left_out import TIE, SampledRows, constant_targets
 from streamchi2.solvers.linear_model import InverseRoot, definite
 from streamchi2.statistics.moments import RegressionMoments

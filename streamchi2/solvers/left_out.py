@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import Array
+from streamchi2.checks.rows import Array
 from streamchi2.solvers.linear_model import InverseRoot
 from streamchi2.statistics.moments import RegressionMoments
 

@@ -15,7 +15,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from streamchi2.checks import Array, Floats
+from streamchi2.checks.rows import Array, Floats
 from streamchi2.saving import Value, saved
 
 _RAISES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # of the trace

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamchi2.checks import Array
+from streamchi2.checks.rows import Array
 from streamchi2.solvers.choice import LearnerSpec
 from streamchi2.solvers.components import Components, consecutive
 from streamchi2.solvers.group_lasso import GroupLasso, GroupLassoFit

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import DTypeLike
 
-from streamchi2.checks import as_positive_int
+from streamchi2.checks.params import as_positive_int
 from streamchi2.provenance import as_source_name
 from streamchi2.sources.batches import Source, as_batch, iterable_batches
 

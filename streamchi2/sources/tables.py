@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from streamchi2.checks import Table
+from streamchi2.checks.rows import Table
 from streamchi2.errors import StateMismatchError
 from streamchi2.provenance import (
     DIGEST_SIZE,

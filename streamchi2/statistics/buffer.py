@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Array, Floats
 from streamchi2.saving import saved
 from streamchi2.statistics.targets import aligned, has_target, matrix
 
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     """One row with named columns: columns in ascending order and their values, zeros included."""
 
     columns: NDArray[np.int64]
-    values: NDArray[np.float64]
+    values: Array
 
 
 def as_matrix(rows: Sequence[Row]) -> sparse.csr_array:
@@ -57,8 +57,8 @@ class Block:
     """
 
     rows: NDArray[np.floating[Any]] | sparse.csr_array
-    targets: NDArray[np.int64] | Annotated[NDArray[np.float64], "any"] | None
-    weights: NDArray[np.float64]
+    targets: NDArray[np.int64] | Annotated[Array, "any"] | None
+    weights: Array
 
     @property
     def n_rows(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Array, Floats
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
 from streamchi2.statistics.moments import Moments, RegressionMoments, largest_of, of_classes
@@ -26,8 +26,8 @@ class Kept:
     """Features of rows with a target, in the order of the stream, with weights as of now."""
 
     features: NDArray[np.floating[Any]]  # (n, D)
-    targets: NDArray[np.int64] | NDArray[np.float64]  # codes (n,), or columns (n, T)
-    weights: NDArray[np.float64]  # (n,)
+    targets: NDArray[np.int64] | Array  # codes (n,), or columns (n, T)
+    weights: Array  # (n,)
     keys: NDArray[np.uint64]  # (n,), hashes of the rows they come from
     # Of which the features are the first rows; no other object writes into the rest.
     _room: NDArray[np.floating[Any]] | None = field(default=None, init=False, repr=False)
@@ -92,8 +92,8 @@ class FeatureStatistics:
     """
 
     sizes: tuple[int, ...]
-    origin: NDArray[np.float64]
-    target_origin: NDArray[np.float64] | None = None
+    origin: Array
+    target_origin: Array | None = None
     cap: int = 0
     half_life: float | None = None
     by_class: bool = False
@@ -121,7 +121,7 @@ class FeatureStatistics:
         features: Floats,
         targets: NDArray[Any] | None,
         n_targets: int,
-        weights: NDArray[np.float64],
+        weights: Array,
         keys: NDArray[np.uint64] | None,
     ) -> None:
         """Add the next block of rows.
@@ -155,7 +155,7 @@ class FeatureStatistics:
         self,
         features: Floats,
         targets: NDArray[Any],
-        weights: NDArray[np.float64],
+        weights: Array,
         keys: NDArray[np.uint64],
     ) -> None:
         shares, fading = faded_to_end(weights.size, self.half_life)
@@ -177,7 +177,7 @@ class FeatureStatistics:
         else:
             self.kept.append(rows, fading)
 
-    def _add_unlabelled(self, features: Floats, weights: NDArray[np.float64]) -> None:
+    def _add_unlabelled(self, features: Floats, weights: Array) -> None:
         shares, fading = faded_to_end(weights.size, self.half_life)
         moments = self.unlabelled or Moments.empty(self.origin)
         moments.add(features, None, weights * shares, fading=fading)
@@ -234,7 +234,7 @@ class FeatureStatistics:
         return self if self.labelled else self.copy().fold()
 
     def regression(
-        self, class_factors: NDArray[np.float64] | None = None, *, whole: bool = True
+        self, class_factors: Array | None = None, *, whole: bool = True
     ) -> RegressionMoments:
         """Return what solvers read of the rows with a target.
 
@@ -255,7 +255,7 @@ class FeatureStatistics:
         both.merge(self.unlabelled)
         return both
 
-    def _labelled_moments(self, class_factors: NDArray[np.float64] | None = None) -> Moments:
+    def _labelled_moments(self, class_factors: Array | None = None) -> Moments:
         moments = self.folded().labelled
         if not self.by_class:
             return moments[0]

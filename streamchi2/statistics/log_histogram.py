@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from streamchi2.checks import Floats, Rows, as_half_life, as_positive_int, as_values, as_weights
+from streamchi2.checks.params import as_half_life, as_positive_int
+from streamchi2.checks.rows import Array, Floats, Rows, as_values, as_weights
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import same, saved
 from streamchi2.statistics.weights import faded_to_end
@@ -93,7 +94,7 @@ class LogHistogram:
         "half_life": float | None,
         "n_rows": int,
         "_first_key": int,
-        "_counts": NDArray[np.float64],
+        "_counts": Array,
         "_zeros": float,
     }
 
@@ -157,7 +158,7 @@ class LogHistogram:
         self.absorb(rows, weights)
         return self
 
-    def absorb(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> None:
+    def absorb(self, rows: Rows, weights: Array | None = None) -> None:
         """Count rows that have been checked, all of positive weight; else as :meth:`update`."""
         n_rows = rows.shape[0]
         n_stored = rows.nnz if isinstance(rows, sparse.csr_array) else rows.size
@@ -166,7 +167,7 @@ class LogHistogram:
             part = slice(start, start + step)
             self._count(rows[part], 1.0 if weights is None else weights[part])
 
-    def _count(self, rows: Rows, weights: NDArray[np.float64] | float) -> None:
+    def _count(self, rows: Rows, weights: Array | float) -> None:
         """Add the values of rows to the counts, which fade before.
 
         Sums are taken strictly in the order of the rows, so that without a half-life no cut can
@@ -239,17 +240,17 @@ class LogHistogram:
         return np.flatnonzero(self._counts) + self._first_key
 
     @property
-    def centres(self) -> NDArray[np.float64]:
+    def centres(self) -> Array:
         """Midpoints of the occupied bins, ascending."""
         return _floats_of(2 * self._keys + 1, 2 * self.bins_per_octave)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Array:
         """Present counts of the occupied bins, in the order of ``centres``."""
         return self._counts[self._counts > 0.0]
 
     @property
-    def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def edges(self) -> tuple[Array, Array]:
         """Lower and upper edges of the occupied bins; a bin holds lower <= x < upper.
 
         The outermost edges are the smallest and the largest float, not zero and infinity; the
@@ -301,7 +302,7 @@ class LogHistogram:
         quantiles = lower[index] + (upper - lower)[index] * np.clip(within, 0.0, 1.0)
         return quantiles if quantiles.ndim else float(quantiles)
 
-    def density(self) -> NDArray[np.float64]:
+    def density(self) -> Array:
         """Probability per unit of log x in the occupied bins, zeros left out.
 
         >>> LogHistogram(bins_per_octave=1).update([1.0, 2.0]).density() * np.log(2.0)
@@ -310,7 +311,7 @@ class LogHistogram:
         lower, upper = self.edges
         return self.weights / self.total / np.log1p((upper - lower) / lower)
 
-    def coarsened(self, max_bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def coarsened(self, max_bins: int) -> tuple[Array, Array]:
         """Centres and weights after merging neighbours until at most ``max_bins`` bins remain.
 
         The number of bins per octave is halved as often as needed (then octaves are paired). The
@@ -359,7 +360,7 @@ def bin_keys(values: Floats, bins_per_octave: int) -> NDArray[np.int64]:
     return (bits >> np.uint64(_MANTISSA_BITS - precision)).view(np.int64)
 
 
-def _floats_of(keys: NDArray[np.int64], bins_per_octave: int) -> NDArray[np.float64]:
+def _floats_of(keys: NDArray[np.int64], bins_per_octave: int) -> Array:
     """Return the lower edge of the bin of each key."""
     return (keys << (_MANTISSA_BITS + 1 - bins_per_octave.bit_length())).view(np.float64)
 

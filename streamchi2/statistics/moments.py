@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import dsyr, dsyr2, dsyrk, ssyrk
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Array, Floats
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
 
-Targets: TypeAlias = NDArray[np.float64] | sparse.csr_array | None
+Targets: TypeAlias = Array | sparse.csr_array | None
 
 _BLOCK_ROWS = 2048  # beyond this, sums of float32 products lose digits
 _PIECE_ROWS = 128  # float64 copies of float32 rows are made in pieces that fit the cache
 _FEW_ROWS = 64  # cost as much in float64, and a model of few rows needs every digit
-_PANEL_COLUMNS = 2048  # of a product in float32
 _STRIP_ROWS = 256  # of a triangle: what lies left of a strip is zeros, and not touched
 _FLOAT32_WEIGHTS = 1e-20, 1e20
 _FLOAT32_VALUES = 1e28  # twice this times the root of the largest weight is still a float32
@@ -46,11 +45,11 @@ class RegressionMoments:
 
     weight: float
     count: float  # of rows that the weights stand for
-    mean: NDArray[np.float64]  # (d,)
-    scatter: NDArray[np.float64]  # (d, d), H
-    target_mean: NDArray[np.float64]  # (t,)
-    cross: NDArray[np.float64]  # (d, t), C
-    target_scatter: NDArray[np.float64]  # (t,), S
+    mean: Array  # (d,)
+    scatter: Array  # (d, d), H
+    target_mean: Array  # (t,)
+    cross: Array  # (d, t), C
+    target_scatter: Array  # (t,), S
 
 
 @saved("moments")
@@ -95,20 +94,18 @@ class Moments:
     array([28.,  0.])
     """
 
-    origin: NDArray[np.float64]
-    target_origin: NDArray[np.float64]
+    origin: Array
+    target_origin: Array
     weight: float
     squared_weight: float
-    sums: NDArray[np.float64]
-    upper: Annotated[NDArray[np.float64], "upper"] = field(repr=False)
-    target_sums: NDArray[np.float64]
-    target_squares: NDArray[np.float64]
-    cross: NDArray[np.float64] = field(repr=False)
+    sums: Array
+    upper: Annotated[Array, "upper"] = field(repr=False)
+    target_sums: Array
+    target_squares: Array
+    cross: Array = field(repr=False)
 
     @classmethod
-    def empty(
-        cls, origin: NDArray[np.float64], target_origin: NDArray[np.float64] | None = None
-    ) -> Self:
+    def empty(cls, origin: Array, target_origin: Array | None = None) -> Self:
         """Return the moments of no rows; without origin of targets there are no targets."""
         target_origin = np.empty(0) if target_origin is None else target_origin
         width, n_targets = origin.size, target_origin.size
@@ -118,17 +115,12 @@ class Moments:
 
     def check_state(self) -> None:
         """Raise ValueError where the arrays are not of one width."""
-        width, n_targets = self.origin.shape, self.target_origin.shape
-        shapes = {
-            "sums": width,
-            "upper": width * 2,
-            "target_sums": n_targets,
-            "target_squares": n_targets,
-            "cross": n_targets + width,
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                raise ValueError(f"{name} must have shape {shape}")
+        width, n_targets = self.n_features, self.n_targets
+        expected = (width,), (width, width), (n_targets,), (n_targets,), (n_targets, width)
+        arrays = self.sums, self.upper, self.target_sums, self.target_squares, self.cross
+        shapes = tuple(array.shape for array in arrays)
+        if shapes != expected:
+            raise ValueError(f"sums must have the shapes {expected}, got {shapes}")
 
     @property
     def n_features(self) -> int:
@@ -146,16 +138,16 @@ class Moments:
         return effective_count(self.weight, self.squared_weight)
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Array:
         """Mean of the features; their origin where there are no rows."""
         return self.origin + self._shift
 
     @property
-    def _shift(self) -> NDArray[np.float64]:
+    def _shift(self) -> Array:
         """The way from the origin to the mean."""
         return self.sums / (self.weight or 1.0)
 
-    def scatter(self, *, whole: bool = True) -> NDArray[np.float64]:
+    def scatter(self, *, whole: bool = True) -> Array:
         """Return the scatter about the mean, shape (D, D), as a new array.
 
         With ``whole=False`` only the lower triangle is filled.
@@ -186,7 +178,7 @@ class Moments:
         self,
         features: Floats,
         targets: Targets,
-        weights: NDArray[np.float64],
+        weights: Array,
         *,
         fading: float = 1.0,
     ) -> None:
@@ -210,9 +202,7 @@ class Moments:
             block = None if targets is None else targets[part]
             self._add_block(features[part], block, weights[part], 1.0 if start else fading)
 
-    def _add_block(
-        self, features: Floats, targets: Targets, weights: NDArray[np.float64], fading: float
-    ) -> None:
+    def _add_block(self, features: Floats, targets: Targets, weights: Array, fading: float) -> None:
         # All that takes memory comes before the first addition.
         answers = _Answers.of(targets, self.target_origin, weights)
         weight = float(weights.sum())
@@ -230,7 +220,8 @@ class Moments:
             deviations *= np.sqrt(weights)[:, None]
             dsyrk(1.0, deviations.T, beta=fading, c=self.upper.T, lower=1, overwrite_c=1)
         else:
-            products = _products(centred)
+            # Not centred.T @ centred: numpy fills the other triangle too, which takes longer.
+            products = ssyrk(1.0, centred.T, lower=1).T
             if fading != 1.0:
                 self.upper *= fading
             _add_to_upper(self.upper, products)
@@ -243,7 +234,7 @@ class Moments:
         self.target_squares[answers.columns] += answers.squares
         self.cross[answers.columns] += cross
 
-    def _sums(self, features: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _sums(self, features: Floats, weights: Array) -> Array:
         """Return weighted sums of deviations from the origin."""
         if features.dtype == np.float32 and (weights == 1.0).all():
             # Of its 7 digits none is lost in sums of 16.
@@ -253,9 +244,7 @@ class Moments:
             sums += weights[piece] @ np.subtract(features[piece], self.origin, dtype=np.float64)
         return sums
 
-    def _cross(
-        self, features: Floats, weighted: NDArray[np.float64] | sparse.csr_array
-    ) -> NDArray[np.float64]:
+    def _cross(self, features: Floats, weighted: Array | sparse.csr_array) -> Array:
         """Return products of weighted targets with deviations of features, in float64."""
         cross = np.zeros((weighted.shape[1], self.n_features))
         for piece in _pieces(features.shape[0] if cross.size else 0):
@@ -326,7 +315,7 @@ class Moments:
         )
 
 
-def of_classes(parts: Sequence[Moments], factors: NDArray[np.float64]) -> Moments:
+def of_classes(parts: Sequence[Moments], factors: Array) -> Moments:
     """Return the moments of all classes together, class k times ``factors[k]``.
 
     Parameters
@@ -387,14 +376,12 @@ class _Answers(NamedTuple):
     """The columns of targets that a block has, as deviations, with their sums."""
 
     columns: NDArray[np.intp] | slice
-    weighted: NDArray[np.float64] | sparse.csr_array  # times the weights of rows
-    sums: NDArray[np.float64]
-    squares: NDArray[np.float64]
+    weighted: Array | sparse.csr_array  # times the weights of rows
+    sums: Array
+    squares: Array
 
     @classmethod
-    def of(
-        cls, targets: Targets, origin: NDArray[np.float64], weights: NDArray[np.float64]
-    ) -> Self:
+    def of(cls, targets: Targets, origin: Array, weights: Array) -> Self:
         if isinstance(targets, sparse.csr_array):
             # Only the columns that occur: their number must not cost anything.
             columns, index = np.unique(targets.indices, return_inverse=True)
@@ -416,9 +403,7 @@ def _pieces(n_rows: int) -> list[slice]:
     return [slice(start, start + _PIECE_ROWS) for start in range(0, n_rows, _PIECE_ROWS)]
 
 
-def _centred_float32(
-    rows: Floats, mean: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float32] | None:
+def _centred_float32(rows: Floats, mean: Array, weights: Array) -> NDArray[np.float32] | None:
     """Return sqrt(w) (x - mean) in float32; None where its products would not do."""
     if rows.dtype != np.float32 or rows.shape[0] <= _FEW_ROWS:
         return None
@@ -440,26 +425,8 @@ def largest_of(values: Floats) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def _products(rows: NDArray[np.float32]) -> list[tuple[int, int, NDArray[np.float32]]]:
-    """Return the upper triangle of ``rows.T @ rows`` in parts: first row, first column, part."""
-    parts = []
-    for start in range(0, rows.shape[1], _PANEL_COLUMNS):
-        stop = start + _PANEL_COLUMNS
-        panel, rest = rows[:, start:stop], rows[:, stop:]
-        # Not panel.T @ panel: numpy fills the other triangle too, which takes longer.
-        parts.append((start, start, ssyrk(1.0, panel.T, lower=1).T))
-        if rest.shape[1]:
-            parts.append((start, stop, panel.T @ rest))
-    return parts
-
-
-def _add_to_upper(
-    upper: NDArray[np.float64], parts: list[tuple[int, int, NDArray[np.float32]]]
-) -> None:
-    for row, column, products in parts:
-        for start in range(0, products.shape[0], _STRIP_ROWS):
-            strip, left = slice(start, start + _STRIP_ROWS), start if row == column else 0
-            rows = upper[row + start : row + start + _STRIP_ROWS]
-            rows[: products.shape[0] - start, column + left : column + products.shape[1]] += (
-                products[strip, left:]
-            )
+def _add_to_upper(upper: Array, products: NDArray[np.float32]) -> None:
+    """Add products of which the lower triangle is zero, strip by strip."""
+    for start in range(0, len(upper), _STRIP_ROWS):
+        strip = slice(start, start + _STRIP_ROWS)
+        upper[strip, start:] += products[strip, start:]

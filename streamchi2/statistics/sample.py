@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import Rows
+from streamchi2.checks.rows import Array, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import saved
@@ -138,8 +138,8 @@ class Sample:
     n_rows: int = 0
     keys: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     ages: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    targets: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    weights: Array = field(default_factory=lambda: np.empty(0))
+    targets: Array = field(default_factory=lambda: np.empty((0, 0)))
     rows: NDArray[np.floating[Any]] | sparse.csr_array | None = None
     # Whether others may hold the same rows, which are then copied before one of them is replaced.
     _shared: bool = field(default=True, init=False, repr=False)
@@ -147,7 +147,7 @@ class Sample:
     def add(
         self,
         rows: Rows,
-        weights: NDArray[np.float64],
+        weights: Array,
         targets: NDArray[Any] | None = None,
         n_targets: int = 0,
         keys: NDArray[np.uint64] | None = None,
@@ -218,8 +218,8 @@ class Sample:
         rows: Rows,
         keys: NDArray[np.uint64],
         ages: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        targets: NDArray[np.float64],
+        weights: Array,
+        targets: Array,
     ) -> None:
         """Add rows that are as old and weigh as much as it is now."""
         n_before = self.keys.size

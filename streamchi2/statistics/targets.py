@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import as_label
+from streamchi2.checks.rows import Array
+from streamchi2.checks.targets import as_label
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import Label, saved
 
@@ -67,7 +68,7 @@ class Targets:
         object.__setattr__(self, "index", index)
 
     @classmethod
-    def of_columns(cls, kind: Kind, values: NDArray[np.float64]) -> Self:
+    def of_columns(cls, kind: Kind, values: Array) -> Self:
         """Return the targets whose columns are those of an array, flat or not, for good."""
         flat = values.ndim == 1
         return cls(kind, tuple(range(1 if flat else values.shape[1])), complete=True, flat=flat)
@@ -153,7 +154,7 @@ class Targets:
         codes = map(targets.index.__getitem__, labels)
         return targets, np.fromiter(codes, dtype=np.int64, count=len(labels))
 
-    def encode_one(self, target: Any) -> tuple[Self, int | NDArray[np.float64]]:
+    def encode_one(self, target: Any) -> tuple[Self, int | Array]:
         """Return the same for one row: of a label, a number, or a dict of names to numbers.
 
         Indicators that a dict does not name are zero.
@@ -277,7 +278,7 @@ def has_target(block: NDArray[Any]) -> NDArray[np.bool_]:
     return has
 
 
-def matrix(block: NDArray[Any], n_columns: int) -> NDArray[np.float64] | sparse.csr_array:
+def matrix(block: NDArray[Any], n_columns: int) -> Array | sparse.csr_array:
     """Return the targets of a block as a matrix: labels as sparse rows of one 1.
 
     Rows without a label have no 1; columns that came later are zero (NaN in absent rows).
@@ -295,7 +296,7 @@ def matrix(block: NDArray[Any], n_columns: int) -> NDArray[np.float64] | sparse.
     return aligned(block, n_columns)
 
 
-def dense(block: NDArray[Any], n_columns: int) -> NDArray[np.float64]:
+def dense(block: NDArray[Any], n_columns: int) -> Array:
     """Return the same matrix, of labels too, as an array.
 
     >>> dense(np.array([1, -1]), 2)
@@ -335,7 +336,7 @@ def moved(block: NDArray[Any], columns: NDArray[np.intp], n_columns: int) -> NDA
     return padded
 
 
-def is_given(target: int | NDArray[np.float64] | None) -> bool:
+def is_given(target: int | Array | None) -> bool:
     """Tell whether the target of one row is there.
 
     >>> is_given(3), is_given(-1), is_given(np.array([np.nan])), is_given(None)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import as_label, as_number_or_choice
+from streamchi2.checks.params import as_number_or_choice
+from streamchi2.checks.rows import Array
+from streamchi2.checks.targets import as_label
 
 LEAST_WEIGHT = np.finfo(np.float64).tiny  # rows fade, but solvers divide by their weights
 # None, "balanced", or pairs of label and weight: a value that can be compared and hashed.
@@ -38,9 +40,7 @@ def as_class_weight(given: Any) -> ClassWeight:
     )
 
 
-def class_factors(
-    class_weight: ClassWeight, classes: NDArray[Any], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def class_factors(class_weight: ClassWeight, classes: NDArray[Any], weights: Array) -> Array:
     r"""Return how many times as much the rows of each class count.
 
     "balanced" is :math:`n / (c\, n_k)` for the weight :math:`n_k` of class k among c classes that
@@ -72,7 +72,7 @@ def class_factors(
     return np.array([given.get(label, 1.0) for label in classes.tolist()])
 
 
-def faded_to_end(n_rows: int, half_life: float | None) -> tuple[NDArray[np.float64], float]:
+def faded_to_end(n_rows: int, half_life: float | None) -> tuple[Array, float]:
     r"""Return what each of some rows counts when the last has come, and what all before do.
 
     Row i of n counts :math:`2^{-(n-1-i)/h}`. Blocks end where a stream's state alone decides, so

@@ -7,7 +7,13 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from streamchi2.checks import as_declared_classes, as_label, as_labels, as_number, as_numbers
+from streamchi2.checks.targets import (
+    as_declared_classes,
+    as_label,
+    as_labels,
+    as_number,
+    as_numbers,
+)
 
 
 class Colour(enum.StrEnum):

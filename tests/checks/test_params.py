@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from streamchi2.checks import (
+from streamchi2.checks.params import (
     as_half_life,
+    as_n_pca,
     as_number_or_choice,
     as_positive_float,
     as_positive_int,
     as_seed,
 )
-from streamchi2.checks.params import as_n_pca
 from streamchi2.hashing import mixed_bits
 
 

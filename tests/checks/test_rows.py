@@ -8,16 +8,16 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from streamchi2.checks import (
+from streamchi2.checks.rows import (
     Table,
     as_estimator_features,
     as_estimator_rows,
     as_features,
-    as_numbers,
     as_rows,
     as_values,
     as_weights,
 )
+from streamchi2.checks.targets import as_numbers
 
 ROWS = np.random.default_rng(0).gamma(0.3, size=(301, 37))
 LAYOUTS = {
