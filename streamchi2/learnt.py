@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import Floats, Rows
+from streamchi2.checks.rows import Floats, Rows
 from streamchi2.features import FeatureMap, MapSpec, Tracker
-from streamchi2.features.normalization import l1_normalized
+from streamchi2.features.feature_map import normalized
 from streamchi2.saving import saved
 from streamchi2.solvers.choice import Choice, LearnerSpec
 from streamchi2.solvers.dual import DualFactor
@@ -24,7 +24,6 @@ from streamchi2.statistics.buffer import Block
 from streamchi2.statistics.feature_statistics import FeatureStatistics
 from streamchi2.statistics.sample import keys_of
 from streamchi2.statistics.targets import Targets, matrix
-
 
 _ROW_OPERATIONS = 2e6  # as many as reading and featurising a row takes the time of
 
@@ -69,7 +68,7 @@ class Settings:
 
     def as_sampled(self, rows: Rows) -> Rows:
         """Return rows as the map reads them: two that differ by their sums alone are copies."""
-        return l1_normalized(rows) if self.spec is not None and self.spec.norm == "l1" else rows
+        return rows if self.spec is None else normalized(rows, self.spec.norm)
 
 
 class Prepared(NamedTuple):
@@ -170,6 +169,11 @@ class Learnt:
     def feature_map(self) -> FeatureMap | None:
         """The map in use; None where the rows themselves are the features."""
         return None if self.tracker is None else self.tracker.feature_map
+
+    @property
+    def warnings(self) -> list[Warning]:
+        """What the tracker has to say of the last block."""
+        return [] if self.tracker is None else list(self.tracker.warnings)
 
     @property
     def n_columns(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.features import MapSpec, Tracker
+from streamchi2.features import FeatureMap, MapSpec, Tracker
 
 PARAMS: dict[str, Any] = {
     "n_components": 256,
@@ -39,6 +39,11 @@ def tracker_of(spec: MapSpec, rows: Any, weights: Any = None, *, block: int = 64
         end = min(start + block, rows.shape[0])
         tracker = tracker.absorbed(rows[part], weights[part], end)
     return tracker
+
+
+def plan(spec: MapSpec, rows: Any, *, final: bool = True) -> FeatureMap:
+    """Return the map for a stream that begins with these rows."""
+    return Tracker.planned(spec, rows, np.ones(rows.shape[0]), final=final).feature_map
 
 
 def named(rows: NDArray[np.floating[Any]], *, zeros: bool = True) -> sparse.csr_array:

@@ -1,13 +1,11 @@
 """Bases: from the coordinates of a row to its features, by name."""
 
 from streamchi2.bases.additive import AdditiveBasis
-from streamchi2.bases.base import OPEN_ENDED, Basis, BasisPlan, BoundBasis, check_dof
-from streamchi2.bases.gaussian import CosineBasis, GaussianBasis
-from streamchi2.bases.hash_buckets import HashBuckets, column_of_name
-from streamchi2.bases.landmark_rows import LandmarkRows
+from streamchi2.bases.base import OPEN_ENDED, Basis, BasisPlan, LandmarkRows
+from streamchi2.bases.hash_buckets import HashBuckets
 from streamchi2.bases.landmarks import LandmarkBasis
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.bases.random import PhaseBasis, RandomBasis
+from streamchi2.bases.random import CosineBasis, GaussianBasis, PhaseBasis
 from streamchi2.bases.subspace import SubspaceBasis
 
 __all__ = [
@@ -16,7 +14,6 @@ __all__ = [
     "AdditiveBasis",
     "Basis",
     "BasisPlan",
-    "BoundBasis",
     "CosineBasis",
     "GaussianBasis",
     "HashBuckets",
@@ -24,10 +21,7 @@ __all__ = [
     "LandmarkRows",
     "OrthogonalBasis",
     "PhaseBasis",
-    "RandomBasis",
     "SubspaceBasis",
-    "check_dof",
-    "column_of_name",
 ]
 
 # The parameter ``basis`` by name; all that can be in a map is listed here.

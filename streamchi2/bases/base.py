@@ -9,22 +9,54 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.fft import next_fast_len
 
-from streamchi2.bases.landmark_rows import LandmarkRows
-from streamchi2.checks import Floats, Rows, as_positive_float
+from streamchi2.checks.params import as_positive_float
+from streamchi2.checks.rows import Floats, Rows, as_rows
 from streamchi2.kernels import exp_chi2_kernel
-from streamchi2.saving import Value
+from streamchi2.saving import Value, saved
 from streamchi2.statistics.schedule import FIRST_ROWS
 
 _MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into hash buckets
 _FEWEST_BUCKETS = 4096
 _FEWEST_FOR_NAMES = 1024  # where every row is folded by itself, and time goes by their number
 OPEN_ENDED = 1 << 40  # wider than any matrix: columns stand for names, which keep arriving
+
+
+@saved("landmark_rows")
+@dataclass(frozen=True, eq=False, repr=False)
+class LandmarkRows(Value):
+    """Rows that are landmarks, in canonical form: a value, which a file holds once.
+
+    Examples
+    --------
+    >>> LandmarkRows.read([[0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
+    <2 rows of 3 columns>
+    >>> LandmarkRows.read([[0.5, 0.5]]) == LandmarkRows.read(sparse.csr_array([[0.5, 0.5]]))
+    True
+    """
+
+    rows: sparse.csr_array
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """Return rows as they come from a user, checked as any rows are, as a copy."""
+        try:
+            rows = as_rows(given, name="landmarks")
+        except (TypeError, ValueError) as error:
+            if "landmarks" in str(error):
+                raise
+            # Whatever has no shape (m, d) is refused by scikit-learn, which calls it X.
+            raise type(error)(f"landmarks must be rows of numbers: {error}") from error
+        return cls(sparse.csr_array(rows, dtype=np.float64, copy=True))
+
+    def __repr__(self) -> str:
+        return "<{} rows of {} columns>".format(*self.rows.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,31 +82,14 @@ class BasisPlan:
     """
 
     n_inputs: int
-    n_components: int | None
+    n_components: Any  # only the additive basis may find None
     seed: int
     beta: float
     dof: float
     rows: Rows
-    weights: NDArray[np.float64] | None
+    weights: NDArray[np.float64]
     coordinates: Callable[[Rows], NDArray[np.float64]]
     landmarks: LandmarkRows | None = None
-
-    @property
-    def n_features(self) -> int:
-        """The number of features where the user must give one."""
-        assert self.n_components is not None
-        return self.n_components
-
-
-class BoundBasis(Protocol):
-    """A basis in the coordinates of one map: what turns a block of coordinates into features."""
-
-    @property
-    def block_rows(self) -> int:
-        """Rows of a block that pays; depends on nothing but the kind of basis."""
-
-    def features(self, inputs: Floats, out: Floats) -> None:
-        """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
 
 
 class Basis(Value, ABC):
@@ -89,7 +104,8 @@ class Basis(Value, ABC):
     sizes_itself: ClassVar[bool] = False
     # Whether the features are made of rows, so that there are no more of them than rows.
     made_of_rows: ClassVar[bool] = False
-    block_rows: ClassVar[int] = 128  # hides the interpreter, stays in the cache
+    # Rows that are worked on together: they hide the interpreter and stay in the cache.
+    block_rows: ClassVar[int] = 128
 
     n_inputs: int
     n_components: int
@@ -120,13 +136,17 @@ class Basis(Value, ABC):
     def plan(cls, plan: BasisPlan) -> Basis:
         """Return the basis for a stream that begins with the rows of a plan."""
 
-    def bind(self, inputs_of: Callable[[Rows], Floats]) -> BoundBasis | Self:
-        """Return the basis in the coordinates that ``inputs_of`` gives: this one needs no rows."""
-        return self
+    def bound(self, inputs_of: Callable[[Rows], Floats]) -> Callable[[Floats, Floats], None]:
+        """Return what fills features from inputs, where ``inputs_of`` gives the inputs of rows."""
+        return self.features
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
-        raise NotImplementedError  # of a basis that must be bound to coordinates first
+        raise NotImplementedError  # of a basis that must be bound to the inputs of its rows first
+
+    def lines(self, dtype: np.dtype[np.floating]) -> Floats | None:
+        """Return what each input adds to the phases, shape (n_inputs, M), if that is to be used."""
+        return None
 
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
         """Return the kernel that inner products of features approximate, over pairs of rows."""

@@ -1,4 +1,7 @@
-"""What all random bases share: phases, linear in the coordinates, and their cosines and sines."""
+"""Cosines and sines of phases that are linear in the coordinates, and the dense Gaussian bases.
+
+The Gaussian bases are the paper's, and the reference for the faster ones.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamchi2.bases.base import Basis, BasisPlan, check_dof
-from streamchi2.checks import Floats, as_positive_float, as_positive_int
+from streamchi2.checks.params import as_positive_float, as_positive_int
+from streamchi2.checks.rows import Floats
+from streamchi2.saving import saved
 
 _MOST_ENTRIES = 1 << 20  # of a matrix of frequencies that is kept: 4 MiB of float32
 _MOST_INPUTS = 2048  # each is a unit row to transform: a tenth of a second
@@ -70,27 +75,32 @@ class PhaseBasis(Basis):
         """Return the phases, shape (n, M), without the matrix."""
         raise NotImplementedError
 
-    def _frequencies(self) -> NDArray[np.float64]:
+    def _frequencies(self, dtype: np.dtype[np.floating]) -> Floats:
         r"""Return the matrix :math:`\Omega`, shape (n_inputs, M)."""
         n_inputs = self.n_inputs
         parts = [
-            self._transformed(np.eye(min(_UNIT_ROWS, n_inputs - start), n_inputs, start))
+            self._transformed(np.eye(min(_UNIT_ROWS, n_inputs - start), n_inputs, start, dtype))
             for start in range(0, n_inputs, _UNIT_ROWS)
         ]
-        return np.concatenate(parts).astype(np.float64, copy=False)
-
-    # Only the dtype in use is kept.
-    @cached_property
-    def _double_matrix(self) -> Floats:
-        return self._frequencies()
+        return np.concatenate(parts)
 
     @cached_property
-    def _single_matrix(self) -> Floats:
-        return self._frequencies().astype(np.float32)
+    def _matrices(self) -> dict[np.dtype[np.floating], Floats]:
+        return {}
 
     def matrix(self, dtype: np.dtype[np.floating]) -> Floats:
-        """Return the frequencies in a dtype, not to be written to."""
-        return self._single_matrix if dtype.itemsize == 4 else self._double_matrix
+        """Return the frequencies in a dtype, found when they are first needed; not to be written.
+
+        Only those of the dtype in use are ever found.
+        """
+        if dtype not in self._matrices:
+            self._matrices[dtype] = self._frequencies(dtype)
+        return self._matrices[dtype]
+
+    def lines(self, dtype: np.dtype[np.floating]) -> Floats | None:
+        """Return what each input adds to the phases, if the matrix is small."""
+        # Of a single phase the sum over lines would be split: see RowBlock.
+        return self.matrix(dtype) if self.has_matrix and self.n_phases > 1 else None
 
     def phases(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M)."""
@@ -162,7 +172,72 @@ class RandomBasis(PhaseBasis):
     @classmethod
     def plan(cls, plan: BasisPlan) -> Self:
         """Return the basis, which needs no data."""
-        return cls(plan.n_inputs, plan.n_features, plan.seed, plan.beta, plan.dof)
+        return cls(plan.n_inputs, plan.n_components, plan.seed, plan.beta, plan.dof)
+
+
+@saved("basis.gaussian")
+@dataclass(frozen=True)
+class GaussianBasis(RandomBasis):
+    """Independent Gaussian frequencies, stored as a matrix; cosine and sine of each phase.
+
+    Costs O(n_inputs n_components) a row and as much memory.
+
+    References
+    ----------
+    Rahimi and Recht (2007), "Random features for large-scale kernel machines".
+
+    Examples
+    --------
+    >>> basis = GaussianBasis(n_inputs=3, n_components=2000, seed=0)
+    >>> features = np.empty((2, 2000))
+    >>> basis.features(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), features)
+    >>> print(f"{features[0] @ features[1]:.2f}, exactly {np.exp(-0.5):.2f}")
+    0.61, exactly 0.61
+    """
+
+    has_matrix = True  # there is no other way
+    most_product: ClassVar[int] = 2**62
+
+    def _frequencies(self, dtype: np.dtype[np.floating]) -> Floats:
+        draws = self.generator(0).standard_normal((self.n_inputs, self.n_phases))
+        draws *= np.sqrt(self.beta)
+        if self.radii is not None:
+            draws *= self.radii
+        return draws.astype(dtype)
+
+
+@saved("basis.cosine")
+@dataclass(frozen=True)
+class CosineBasis(GaussianBasis):
+    r"""The paper's form, :math:`\sqrt{2/D}\cos(p + b)` with a random shift b for each feature.
+
+    Kept for comparison: at equal D the pairs of :class:`GaussianBasis` have less variance, and
+    rows of exactly unit length.
+
+    Examples
+    --------
+    >>> basis = CosineBasis(n_inputs=3, n_components=2000, seed=0)
+    >>> features = np.empty((2, 2000))
+    >>> basis.features(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), features)
+    >>> print(f"{features[0] @ features[1]:.2f}, exactly {np.exp(-0.5):.2f}")
+    0.60, exactly 0.61
+    """
+
+    @property
+    def features_per_phase(self) -> int:
+        """One: a shifted cosine."""
+        return 1
+
+    @cached_property
+    def _shifts(self) -> NDArray[np.float64]:
+        shifts: NDArray[np.float64] = self.generator(2).uniform(0, 2 * np.pi, self.n_phases)
+        return shifts
+
+    def fill(self, phases: Floats, out: Floats) -> None:
+        """Fill ``out`` with the shifted cosines; ``phases`` is overwritten."""
+        phases += self._shifts.astype(phases.dtype)
+        np.cos(phases, out=out)
+        out *= out.dtype.type(np.sqrt(2.0 / self.n_components))
 
 
 def product(inputs: Floats, matrix: Floats) -> Floats:

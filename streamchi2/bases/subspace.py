@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from streamchi2.bases.base import Basis, BasisPlan
-from streamchi2.bases.landmark_rows import LandmarkRows
+from streamchi2.bases.base import Basis, BasisPlan, LandmarkRows
 from streamchi2.bases.orthogonal import OrthogonalBasis
 from streamchi2.bases.random import PhaseBasis, product
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
 from streamchi2.statistics.schedule import FIRST_ROWS
 from streamchi2.threads import one_blas_thread
@@ -119,15 +118,13 @@ class SubspaceBasis(PhaseBasis):
     @classmethod
     def plan(cls, plan: BasisPlan) -> Basis:
         """Return frequencies where the first rows vary; plain ones where they are all equal."""
-        found = subspace_basis(
-            plan.coordinates(plan.rows),
-            plan.weights,
-            n_components=plan.n_features,
-            seed=plan.seed,
-            beta=plan.beta,
-            dof=plan.dof,
-        )
-        return OrthogonalBasis.plan(plan) if found is None else found
+        inputs = plan.coordinates(plan.rows)
+        n_components: int = plan.n_components
+        floor = min(1.0, n_components / _FEATURES_PER_FLOOR / plan.n_inputs)
+        directions = informative_directions(inputs, plan.weights, n_components, floor)
+        if directions is None:  # or D features are enough to follow every direction fully
+            return OrthogonalBasis.plan(plan)
+        return cls(directions, n_components, plan.seed, plan.beta, plan.dof, floor)
 
     @property
     def n_inputs(self) -> int:  # type: ignore[override]
@@ -153,16 +150,6 @@ class SubspaceBasis(PhaseBasis):
         signs = 2.0 * self.generator(2).randint(0, 2, self.n_inputs, np.int64) - 1.0
         scaled: NDArray[np.float64] = signs * np.sqrt(self.floor)
         return scaled
-
-    def _frequencies(self) -> NDArray[np.float64]:
-        """Return what the plain frequencies make of filter and sketch."""
-        n_directions = self.directions.shape[1]
-        plain = self._plain._frequencies()
-        matrix: NDArray[np.float64] = self.directions.astype(np.float64) @ plain[:n_directions]
-        if self.n_buckets:
-            buckets = n_directions + np.arange(self.n_inputs) % self.n_buckets
-            matrix += self._signs[:, None] * plain[buckets]
-        return matrix
 
     def _transformed(self, inputs: Floats) -> Floats:
         """Return the phases of filtered coordinates and of their sketch."""
@@ -190,30 +177,9 @@ class SubspaceBasis(PhaseBasis):
         )
 
 
-def subspace_basis(
-    inputs: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    *,
-    n_components: int,
-    seed: int,
-    beta: float,
-    dof: float,
-) -> SubspaceBasis | None:
-    """Return the basis for a stream that begins with these coordinates.
-
-    None where plain orthogonal frequencies serve as well: the rows are all equal, or D features
-    are enough to follow every direction fully.
-    """
-    floor = min(1.0, n_components / _FEATURES_PER_FLOOR / inputs.shape[1])
-    directions = informative_directions(inputs, weights, n_components, floor)
-    if directions is None:
-        return None
-    return SubspaceBasis(directions, n_components, seed, beta, dof, floor)
-
-
 def informative_directions(
     inputs: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
+    weights: NDArray[np.float64],
     n_components: int,
     floor: float = 0.0,
 ) -> NDArray[np.float32] | None:
@@ -222,10 +188,10 @@ def informative_directions(
     The shares S are what the filter gives beyond ``floor``, which all directions have.
 
     >>> inputs = np.random.default_rng(0).normal(size=(500, 3)) * [3.0, 1.0, 0.1]
-    >>> directions = informative_directions(inputs, None, n_components=24)
+    >>> directions = informative_directions(inputs, np.ones(500), 24)
     >>> print((directions**2).sum(axis=0).round(2))  # shares of 24/16 in all
     [0.92 0.56 0.01]
-    >>> directions = informative_directions(inputs, None, n_components=24, floor=0.25)
+    >>> directions = informative_directions(inputs, np.ones(500), 24, floor=0.25)
     >>> print((directions**2).sum(axis=0).round(2))
     [0.67 0.31]
     """
@@ -257,25 +223,32 @@ def filter_shares(variances: NDArray[np.float64], total: float) -> NDArray[np.fl
 
 
 def _principal(
-    inputs: NDArray[np.float64], weights: NDArray[np.float64] | None
+    inputs: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return variances, largest first, and unit directions, of fixed sign."""
-    shares = np.full(inputs.shape[0], 1.0) if weights is None else weights
-    shares = shares / shares.sum()
+    shares = weights / weights.sum()
     centred = (inputs - shares @ inputs) * np.sqrt(shares)[:, None]
     by_rows = inputs.shape[0] < inputs.shape[1]
     with one_blas_thread:
-        scatter = centred @ centred.T if by_rows else centred.T @ centred
-        variances, vectors = np.linalg.eigh(scatter)
-    variances, vectors = variances[::-1], vectors[:, ::-1]
-    if variances.size == 0:
-        return variances, vectors
+        variances, vectors = np.linalg.eigh(centred @ centred.T if by_rows else centred.T @ centred)
     # Rows that are equal but for rounding do not vary: their mean is rounded too.
     rounding = 1e-28 * float(shares @ np.einsum("ij,ij->i", inputs, inputs))
-    solid = variances > max(_LEAST_VARIANCE * variances[0], rounding)
+    least = max(_LEAST_VARIANCE * float(variances.max(initial=0.0)), rounding)
+    solid = np.flatnonzero(variances > least)[::-1]
     variances, vectors = variances[solid], vectors[:, solid]
     if by_rows:
         vectors = centred.T @ vectors / np.sqrt(variances)
-    # Signs are arbitrary; fixed, they make equal rows give equal features.
-    largest = np.argmax(np.abs(vectors), axis=0)
-    return variances, vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return variances, of_fixed_signs(vectors)
+
+
+def of_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return eigenvectors, whose signs are arbitrary, with their largest entries positive.
+
+    So equal rows give equal features.
+
+    >>> of_fixed_signs(np.array([[0.6, -0.8], [-0.8, -0.6]]))
+    array([[-0.6,  0.8],
+           [ 0.8,  0.6]])
+    """
+    upward = vectors.max(axis=0, initial=0.0) >= -vectors.min(axis=0, initial=0.0)
+    return vectors * np.where(upward, 1.0, -1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.bases import Basis, BoundBasis, HashBuckets, PhaseBasis
-from streamchi2.checks import Floats, Rows
-from streamchi2.features.normalization import l1_normalized
+from streamchi2.bases import Basis, HashBuckets
+from streamchi2.checks.rows import Floats, Rows
 from streamchi2.saving import Value, saved
+from streamchi2.series import Series
 from streamchi2.series.transport import RotatedSeries
 from streamchi2.threads import for_each_block, one_blas_thread
 
@@ -71,9 +72,9 @@ class MapBlock(Value):
         return self.basis.n_components
 
     @cached_property
-    def bound(self) -> BoundBasis:
-        """The basis, its landmarks (if it has any) in the coordinates of this block."""
-        return self.basis.bind(lambda rows: self.inputs(self.within(rows)))
+    def _features(self) -> Callable[[Floats, Floats], None]:
+        """What fills features from coordinates: the basis, its landmarks in coordinates too."""
+        return self.basis.bound(lambda rows: self.inputs(self.within(rows)))
 
     def with_series(self, series: RotatedSeries) -> Self:
         """Return the block with another series and all else unchanged."""
@@ -89,59 +90,43 @@ class MapBlock(Value):
         n_jobs : int or None, default=None
             Number of threads; does not change a bit of the result.
         """
-        bound = self.bound
+        fill, block_rows = self._features, self.basis.block_rows
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
-            # Slicing a sparse matrix copies it.
-            part = rows if stop - start == rows.shape[0] else rows[start:stop]
-            inputs = self.inputs(self.within(self.normalized(part)))
-            bound.features(inputs, features[start:stop])
+            part = self.within(normalized(rows[start:stop], self.norm))
+            fill(self.inputs(part), features[start:stop])
 
         with one_blas_thread:  # sums depend on the number of threads
-            for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=bound.block_rows)
+            for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=block_rows)
         return features
-
-    def normalized(self, rows: Rows) -> Rows:
-        """Return rows as the series sees them."""
-        return rows if self.norm is None else l1_normalized(rows)
 
     def within(self, rows: Rows) -> Rows:
         """Return rows in the dtype of the coordinates; what is too large becomes its largest."""
         dtype = self.work_dtype or self.dtype
         if rows.dtype == dtype:
             return rows
-        try:
-            with np.errstate(over="raise"):
-                return rows.astype(dtype, copy=False)
-        except FloatingPointError:
-            largest = np.finfo(dtype).max
-            if isinstance(rows, sparse.csr_array):
-                values = np.minimum(rows.data, largest).astype(dtype)
-                return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
-            return np.minimum(rows, largest).astype(dtype)
-
-    def coordinates(self, rows: Rows) -> NDArray[np.float64]:
-        """Return what reaches the basis, in double precision whatever the dtype.
-
-        Small eigenvalues are made of it, and divided by.
-        """
-        return np.asarray(self.inputs(rows.astype(np.float64, copy=False)), dtype=np.float64)
+        return with_values(rows, np.minimum(values_of(rows), np.finfo(dtype).max).astype(dtype))
 
     def inputs(self, rows: Rows) -> Floats:
         """Return the coordinates of rows, shape (n, n_inputs), in their dtype."""
-        if self.buckets is not None:
-            rows = sparse.csr_array(rows)  # only stored values have buckets
-            return self.buckets.fold(rows, self.series.coordinates(np.asarray(rows.data)))
-        (n_rows, width), n_terms = rows.shape, self.series.n_terms
-        inputs: Floats = np.zeros((n_rows, n_terms * width), dtype=rows.dtype)
-        terms = inputs.reshape(n_rows, n_terms, width).transpose(1, 0, 2)
-        if isinstance(rows, sparse.csr_array):
-            row_of_value = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
-            terms[:, row_of_value, rows.indices] = self.series.coordinates(rows.data)
-        else:
-            self.series.coordinates(rows, out=terms)
-        return inputs
+        return coordinates_of(rows, self.series, self.buckets)
+
+
+def coordinates_of(rows: Rows, series: Series, buckets: HashBuckets | None) -> Floats:
+    """Return the coordinates of validated rows, all first terms before all second, or folded."""
+    if buckets is not None:
+        rows = sparse.csr_array(rows)  # only stored values have buckets
+        return buckets.fold(rows, series.coordinates(np.asarray(rows.data)))
+    (n_rows, width), n_terms = rows.shape, series.n_terms
+    inputs: Floats = np.zeros((n_rows, n_terms * width), dtype=rows.dtype)
+    terms = inputs.reshape(n_rows, n_terms, width).transpose(1, 0, 2)
+    if isinstance(rows, sparse.csr_array):
+        row_of_value = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
+        terms[:, row_of_value, rows.indices] = series.coordinates(rows.data)
+    else:
+        series.coordinates(rows, out=terms)
+    return inputs
 
 
 class RowBlock:
@@ -160,28 +145,24 @@ class RowBlock:
         buckets, flips = block.buckets.assign(columns, block.series.n_terms)
         self._inputs = buckets.T.ravel().astype(np.intp)  # all first terms, then all second
         self._signs = flips.T.ravel().astype(block.work_dtype or block.dtype)
-        basis, self._lines = block.basis, None
-        if isinstance(basis, PhaseBasis) and basis.has_matrix:
-            self._lines = basis.matrix(self._signs.dtype).take(self._inputs, axis=0)
-            self._fill = basis.fill
+        lines = block.basis.lines(self._signs.dtype)
+        self._lines = None if lines is None else lines.take(self._inputs, axis=0)
 
     def transform(self, values: NDArray[np.float64]) -> Floats:
         """Return the features of a row, shape (D,), from its validated values."""
-        block = self._block
-        if block.norm is not None and values.size:
-            values = block.normalized(values[None, :])[0]
-        coordinates = block.series.coordinates(np.asarray(block.within(values))).ravel()
+        block, row = self._block, values[None, :]
+        row = block.within(normalized(row, block.norm))
+        coordinates = block.series.coordinates(row[0]).ravel()
         coordinates *= self._signs
         features: Floats = np.empty((1, block.n_components), dtype=block.dtype)
         if self._lines is not None:
-            self._fill(weighted_sum(coordinates, self._lines)[None, :], features)
+            block.basis.fill(weighted_sum(coordinates, self._lines)[None, :], features)
         else:
             inputs = np.zeros((1, block.basis.n_inputs), dtype=coordinates.dtype)
             np.add.at(inputs[0], self._inputs, coordinates)
             with one_blas_thread:
-                block.bound.features(inputs, features)
-        row: Floats = features[0]
-        return row
+                block._features(inputs, features)
+        return features.ravel()
 
 
 @saved("feature_map")
@@ -206,7 +187,7 @@ class FeatureMap(Value):
     blocks: tuple[MapBlock, ...]
     columns: tuple[ColumnNumbers, ...] | None = None
     # The last columns of a single row, and what follows from them.
-    _last: Any = field(default=(None, ()), init=False, compare=False, repr=False)
+    _last: Any = field(default=(b"", ()), init=False, compare=False, repr=False)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -230,11 +211,11 @@ class FeatureMap(Value):
         Streams repeat their columns: what follows from them is kept until others come. Columns
         ascend; with several blocks each reads a range of them.
         """
-        last, parts = self._last
-        if last is not columns and not (last is not None and np.array_equal(last, columns)):
+        key, parts = self._last
+        if key != columns.tobytes():
             parts = self._parts(columns)
             # In one assignment, so that threads may share the map.
-            object.__setattr__(self, "_last", (columns, parts))
+            object.__setattr__(self, "_last", (columns.tobytes(), parts))
         features = [part.transform(values[inside]) for inside, part in parts]
         return features[0] if len(features) == 1 else np.concatenate(features)
 
@@ -280,14 +261,47 @@ def read(rows: Rows, columns: ColumnNumbers) -> Rows:
 def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     """Return the sum of rows times their weights, one added after the other.
 
-    So weights of zero change no bit, however many there are.
+    So weights of zero change no bit, however many there are. Of rows of a single entry einsum
+    would add several partial sums.
 
     >>> weighted_sum(np.array([2.0, 0.0, 1.0]), np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 3.0]]))
     array([2., 3.])
     """
-    if rows.shape[1] > 1:
-        summed: Floats = np.einsum("i,ij->j", weights, rows)
-        return summed
-    # Of a single column einsum would add several partial sums.
-    products = np.concatenate([np.zeros(1, rows.dtype), weights * rows[:, 0]])
-    return np.add.accumulate(products)[-1:]
+    summed: Floats = np.einsum("i,ij->j", weights, rows)
+    return summed
+
+
+def values_of(rows: Rows) -> Floats:
+    """Return the values of rows that are stored, one row after the other."""
+    return rows.data if isinstance(rows, sparse.csr_array) else rows.ravel()
+
+
+def with_values(rows: Rows, values: Floats) -> Rows:
+    """Return rows with other values in place of those that are stored."""
+    if isinstance(rows, sparse.csr_array):
+        return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+    return values.reshape(rows.shape)
+
+
+def normalized(rows: Rows, norm: str | None) -> Rows:
+    """Return rows divided by their sums, in their dtype, if ``norm`` is "l1"; zeros stay zeros.
+
+    Values are first taken in units of the largest of their row, so that no sum overflows. Sums are
+    taken one value after the other, in the order of the columns: a zero between two values
+    changes no bit, so that an absent value and a zero are the same input.
+
+    >>> normalized(np.array([[1.0, 3.0], [0.0, 0.0]]), "l1")
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    if norm is None:
+        return rows
+    n_rows, values = rows.shape[0], values_of(rows)
+    n_values = np.diff(rows.indptr) if isinstance(rows, sparse.csr_array) else rows.shape[1]
+    row_of_value = np.repeat(np.arange(n_rows), n_values)
+    largest = np.zeros(n_rows)
+    np.maximum.at(largest, row_of_value, values)
+    shares = values / np.where(largest > 0.0, largest, 1.0)[row_of_value]
+    sums = np.bincount(row_of_value, shares, n_rows)
+    shares /= np.where(sums > 0.0, sums, 1.0)[row_of_value]
+    return with_values(rows, shares.astype(rows.dtype, copy=False))

@@ -6,21 +6,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import Rows
+from streamchi2.checks.rows import Rows
 from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
 from streamchi2.features.feature_map import FeatureMap, MapBlock, parts_of
-from streamchi2.features.kernel_error import KernelError, SampledError, predicted_error, tolerance
 from streamchi2.features.planning import plan_block, usual_beta
 from streamchi2.features.spec import BlockSpec, MapSpec
 from streamchi2.saving import Value, same, saved
-from streamchi2.series.predicted_error import shrinkage
-from streamchi2.series.relevance import relevant
+from streamchi2.series.predicted_error import (
+    SampledError,
+    predicted_kernel_error,
+    relevant,
+    shrinkage,
+    tolerance,
+)
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.statistics.sample import Sample
@@ -58,6 +62,31 @@ class Transport:
 
     position: int
     residual: float
+
+
+class KernelError(NamedTuple):
+    """Error of the kernel, measured over all pairs of a sample of the rows seen.
+
+    What ``kernel_error()`` of an estimator returns. The exp-chi2 kernel itself is between 0 and 1.
+
+    Parameters
+    ----------
+    rms : float
+        Root mean square of the differences between the products of features and the exact kernel.
+    worst : float
+        The largest absolute difference.
+
+    Examples
+    --------
+    >>> from streamchi2 import ExpChi2Sampler
+    >>> sampler = ExpChi2Sampler(256, beta=1.0, random_state=0).fit([[0.2, 0.8], [0.7, 0.3]])
+    >>> error = sampler.kernel_error()
+    >>> error.rms == error.worst  # of the one pair there is
+    True
+    """
+
+    rms: float
+    worst: float
 
 
 @saved("block_tracker")
@@ -137,9 +166,10 @@ class BlockTracker(Value):
 
     def other_scale(self) -> list[str]:
         """Say where rows since the first ones are of another scale than beta was set for."""
-        if self.spec.beta != "auto" or not self.spec.has_scale or self.sample.rows is None:
+        rows = self.sample.rows
+        if self.spec.beta != "auto" or not self.spec.has_scale or rows is None:
             return []
-        present, usual = self.block.basis.beta, usual_beta(self.sample.rows)
+        present, usual = self.block.basis.beta, usual_beta(rows, np.ones(rows.shape[0]))
         if 1.0 / _OTHER_SCALE <= usual / present <= _OTHER_SCALE:
             return []
         return [
@@ -151,7 +181,7 @@ class BlockTracker(Value):
     def predicted_kernel_error(self) -> float:
         """Return what the series is predicted to cost the kernel, on the inputs seen so far."""
         block, width = self.block, self.spec.n_features
-        return predicted_error(block.series, self.histogram, block.basis.beta, width)
+        return predicted_kernel_error(block.series, self.histogram, block.basis.beta, width)
 
     def kernel_error(self) -> KernelError:
         """Return the error of the features' kernel against the exact one, on the sampled rows."""

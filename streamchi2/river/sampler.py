@@ -10,9 +10,9 @@ import numpy as np
 from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Floats
 from streamchi2.docstrings import documented
-from streamchi2.features import FeatureMap, plan
+from streamchi2.features import FeatureMap, Tracker
 from streamchi2.river.base import NamedStreamEstimator
 from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
@@ -159,7 +159,8 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     def _map_for(self, row: Row) -> FeatureMap:
         if self._stream is not None:
             return self._tracker().feature_map
-        return plan(self._map_spec(self._seed), as_matrix([row]), np.ones(1), final=False)
+        spec, alone = self._map_spec(self._seed), (as_matrix([row]), np.ones(1))
+        return Tracker.planned(spec, *alone, final=False).feature_map
 
     def _learner_spec(self) -> None:
         self._names(0)  # refuses a prefix that is no text

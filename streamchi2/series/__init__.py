@@ -3,7 +3,6 @@
 from streamchi2.series.chebyshev import ChebyshevSeries
 from streamchi2.series.direct import DirectSeries
 from streamchi2.series.parameters import (
-    enough_parameters,
     greedy_parameters,
     refined_parameters,
     zolotarev_parameters,
@@ -19,7 +18,6 @@ __all__ = [
     "PredictedError",
     "Series",
     "VZSeries",
-    "enough_parameters",
     "greedy_parameters",
     "predicted_error",
     "refined_parameters",

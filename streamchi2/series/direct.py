@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
-from streamchi2.series.series import Series, checked_range, room_for
+from streamchi2.series.parameters import refined_parameters, zolotarev_parameters
+from streamchi2.series.series import Series, harmonic_mean, room_for
 from streamchi2.statistics.log_histogram import LogHistogram
-
-_GRID_POINTS_PER_NODE = 64
-_FEW_VALUES = 512  # up to which calls cost more than what they do: all terms at a time
 
 
 @saved("series.direct")
@@ -53,6 +50,8 @@ class DirectSeries(Series):
     0.4136, exactly 0.4333
     """
 
+    first_terms: ClassVar[int] = 1
+
     k: tuple[float, ...]
 
     def __init__(self, k: ArrayLike) -> None:
@@ -70,33 +69,14 @@ class DirectSeries(Series):
             )
         object.__setattr__(self, "k", tuple(float(node) for node in nodes))
 
-    # Choosing nodes needs the predicted error of a series, hence the imports inside.
-
     @classmethod
     def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
         """Return the series with refined nodes."""
-        from streamchi2.series.parameters import refined_parameters
-
         return cls(refined_parameters(histogram, n_terms))
-
-    @classmethod
-    def enough(
-        cls, histogram: LogHistogram, *, n_components: int, beta: float, values_per_row: float
-    ) -> Self:
-        """Return the series with as few nodes as the features that follow can notice."""
-        from streamchi2.series.parameters import enough_parameters
-
-        return cls(
-            enough_parameters(
-                histogram, n_components=n_components, beta=beta, values_per_row=values_per_row
-            )
-        )
 
     @classmethod
     def for_range(cls, low: float, high: float, n_terms: int) -> Self:
         """Return the series with the nodes of least worst error over a range."""
-        from streamchi2.series.parameters import zolotarev_parameters
-
         return cls(zolotarev_parameters(low, high, n_terms))
 
     def __repr__(self) -> str:
@@ -109,37 +89,18 @@ class DirectSeries(Series):
 
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
         """Return the coordinates of checked values, shape ``(N, *values.shape)``."""
-        # x/2 and k/2 instead of x and k: their sum cannot overflow, the ratios are the same.
-        halves = values * values.dtype.type(0.5)
-        if values.size <= _FEW_VALUES:
-            return self._all_terms(halves, out)
         out = room_for(values, self.n_terms, out)
-        total, product = np.empty_like(halves), np.empty_like(halves)
-        for q, (half, factor) in enumerate(_halves_and_factors(self.k, values.dtype)):
-            np.add(halves, half, out=total)
-            term = np.divide(halves, total, out=out[q])
-            if q > 0:
-                term *= product
+        # x/2 and k/2 instead of x and k: their sum cannot overflow, the ratios are the same.
+        remaining = halves = values * values.dtype.type(0.5)
+        for q, (node, factor) in enumerate(_scaled_nodes(self.k, values.dtype)):
+            total = halves + node
+            term = np.divide(remaining, total, out=out[q])
             term *= factor
-            if q + 1 < self.n_terms:
-                # The plain quotient, not 2x/(x+k) - 1, keeps the right sign close to k.
-                difference = np.subtract(halves, half)
-                np.divide(difference, total, out=total if q > 0 else product)
-                if q > 0:
-                    product *= total
+            # The plain quotient, not 2x/(x+k) - 1, keeps the right sign close to k.
+            quotient = halves - node
+            quotient /= total
+            remaining = remaining * quotient
         return out
-
-    def _all_terms(self, halves: Floats, out: Floats | None) -> Floats:
-        """Return the coordinates of a few halved values, bit for bit as term by term."""
-        nodes, factors = _columns(self.k, halves.dtype, halves.ndim)
-        total = halves + nodes
-        terms = np.divide(halves, total, out=out)
-        if self.n_terms > 1:
-            quotients = halves - nodes[:-1]
-            quotients /= total[:-1]
-            terms[1:] *= np.multiply.accumulate(quotients, axis=0)
-        terms *= factors
-        return terms
 
     def residual(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return G(x), the factor of the error, for values of any shape.
@@ -153,36 +114,17 @@ class DirectSeries(Series):
             product *= (halves - node / 2) / (halves + node / 2)
         return product
 
-    def error_bound(self, low: float, high: float) -> float:
-        r"""Return :math:`\max x\,G(x)^2` over [low, high].
+    def errors(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return 2xy/(x+y) - c(x)·c(y), whose closed form does not cancel."""
+        return self.residual(x)[:, None] * self.residual(y) * harmonic_mean(x[:, None], y)
 
-        The error is itself a positive definite kernel, so it is largest on the diagonal x = y.
-
-        >>> print(f"{DirectSeries([0.5, 0.02]).error_bound(0.01, 1.0):.4f}")
-        0.1026
-        """
-        low, high = checked_range(low, high)
-
-        def diagonal_error(log_value: NDArray[np.float64]) -> NDArray[np.float64]:
-            value = np.exp(log_value)
-            return value * self.residual(value) ** 2
-
-        # Between neighbouring nodes there is one peak; a grid finds it, a search refines it.
-        n_points = _GRID_POINTS_PER_NODE * (self.n_terms + 1)
-        grid = np.linspace(np.log(low), np.log(high), n_points)
-        heights = diagonal_error(grid)
-        top = int(np.argmax(heights))
-        around = (grid[max(top - 1, 0)], grid[min(top + 1, n_points - 1)])
-        if around[0] == around[1]:
-            return float(heights[top])
-        peak = minimize_scalar(
-            lambda log_value: -diagonal_error(log_value), bounds=around, method="bounded"
-        )
-        return float(max(heights[top], -peak.fun))
+    def lost(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return x - c(x)·c(x) = x G(x)², in closed form."""
+        return np.square(self.residual(values)) * values
 
 
 @lru_cache(maxsize=256)
-def _halves_and_factors(
+def _scaled_nodes(
     k: tuple[float, ...], dtype: np.dtype[np.floating]
 ) -> list[tuple[np.floating, np.floating]]:
     """Return k/2 and 2 sqrt(k) for each node, in the dtype of the values."""
@@ -190,13 +132,3 @@ def _halves_and_factors(
     limits = np.finfo(dtype)
     nodes = np.clip(k, 4 * limits.tiny, limits.max / 4).astype(dtype)
     return [(node / 2, 2 * np.sqrt(node)) for node in nodes]
-
-
-@lru_cache(maxsize=256)
-def _columns(
-    k: tuple[float, ...], dtype: np.dtype[np.floating], ndim: int
-) -> tuple[Floats, Floats]:
-    """Return k/2 and 2 sqrt(k) as arrays, one line a node, to go with values of ``ndim`` axes."""
-    pairs = np.array(_halves_and_factors(k, dtype), dtype=dtype)
-    shape = (len(k),) + (1,) * ndim
-    return pairs[:, 0].reshape(shape), pairs[:, 1].reshape(shape)

@@ -9,14 +9,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import ellipj, ellipkm1
 
-from streamchi2.checks import as_positive_float, as_positive_int
-from streamchi2.series.direct import DirectSeries
-from streamchi2.series.predicted_error import bins_and_shares, shrinkage
-from streamchi2.series.series import checked_range, harmonic_mean
+from streamchi2.checks.params import as_positive_int
+from streamchi2.series.series import bins_and_shares, checked_range, harmonic_mean
 from streamchi2.statistics.log_histogram import LogHistogram
 from streamchi2.threads import one_blas_thread
-
-MAX_TERMS = 16  # beyond, float32 coordinates carry no further information
 
 
 def greedy_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.float64]:
@@ -136,86 +132,30 @@ def refined_parameters(histogram: LogHistogram, n_terms: int) -> NDArray[np.floa
     >>> print(f"{greedy.rms / refined.rms:.1f} times less error")
     2.0 times less error
     """
-    return _Refinement(histogram).nodes(as_positive_int(n_terms, name="n_terms"))
-
-
-def enough_parameters(
-    histogram: LogHistogram, *, n_components: int, beta: float, values_per_row: float
-) -> NDArray[np.float64]:
-    r"""Refined nodes, as few as the random features that they feed can notice.
-
-    N random cosines and sines of D/2 phases have a Monte Carlo error of about :math:`1/\sqrt D`.
-    The series is good enough when the kernel error that it predicts,
-
-    .. math:: \beta\, s\, \mathrm{E}[x\,G(x)^2],
-
-    (s non-zero values a row, each shortening the distance) is below a third of that.
-
-    Parameters
-    ----------
-    histogram : LogHistogram
-        Non-zero input values.
-    n_components : int
-        Number of features D.
-    beta : float
-        Inverse scale of the kernel.
-    values_per_row : float
-        Mean number of non-zero values in a row, s.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        N is at most 16.
-
-    Examples
-    --------
-    >>> histogram = LogHistogram().update(np.random.default_rng(0).gamma(0.5, size=1000))
-    >>> params = {"beta": 0.05, "values_per_row": 20}
-    >>> [enough_parameters(histogram, n_components=d, **params).size for d in (100, 10_000)]
-    [2, 4]
-    """
-    n_components = as_positive_int(n_components, name="n_components")
-    beta = as_positive_float(beta, name="beta")
-    tolerance = 1.0 / (3.0 * np.sqrt(n_components))
-    refinement = _Refinement(histogram)
-    for n_terms in range(1, MAX_TERMS):
-        nodes = refinement.nodes(n_terms)
-        if beta * values_per_row * shrinkage(histogram, DirectSeries(nodes)) <= tolerance:
-            return nodes
-    return refinement.nodes(MAX_TERMS)
-
-
-class _Refinement:
-    """The search for the best nodes under one histogram, of any number."""
-
-    def __init__(self, histogram: LogHistogram) -> None:
-        centres, shares = bins_and_shares(histogram)
-        # Nodes are sought in units of the largest value, which keeps squares in range.
-        self._histogram, self._scale = histogram, centres[-1]
-        # Values below the smallest normal number of these units have no error to speak of.
-        self._relative = np.maximum(centres / self._scale, np.finfo(np.float64).tiny)
-        self._problem = _LogError(self._relative, shares)
-
-    def nodes(self, n_terms: int) -> NDArray[np.float64]:
-        """Return the best of two starts and of what descent makes of them, in falling order."""
-        problem, lowest = self._problem, self._relative[0]
-        greedy = greedy_parameters(self._histogram, n_terms) / self._scale
-        starts = [
-            np.log(np.maximum(greedy, lowest)),
-            np.log(zolotarev_parameters(lowest, 1.0, n_terms)),
-        ]
-        candidates = list(starts)
-        bounds = [(np.log(lowest), 0.0)] * n_terms
-        for start in starts:
-            if np.isfinite(problem(start)[0]):
-                with one_blas_thread:  # its matrices have a dozen rows, threads only wait
-                    found = minimize(
-                        problem, start, jac=True, method="L-BFGS-B", bounds=bounds,
-                        options={"maxiter": 200},
-                    )  # fmt: skip
-                candidates.append(found.x)
-        best = min(candidates, key=lambda logs: problem(logs)[0])
-        return np.sort(self._scale * np.exp(best))[::-1]
+    n_terms = as_positive_int(n_terms, name="n_terms")
+    centres, shares = bins_and_shares(histogram)
+    # Nodes are sought in units of the largest value, which keeps squares in range; values below
+    # the smallest normal number of these units have no error to speak of.
+    scale = centres[-1]
+    relative = np.maximum(centres / scale, np.finfo(np.float64).tiny)
+    problem, lowest = _LogError(relative, shares), relative[0]
+    greedy = np.maximum(greedy_parameters(histogram, n_terms) / scale, lowest)
+    starts = [np.log(greedy), np.log(zolotarev_parameters(lowest, 1.0, n_terms))]
+    candidates = list(starts)
+    for start in starts:
+        if np.isfinite(problem(start)[0]):
+            with one_blas_thread:  # its matrices have a dozen rows, threads only wait
+                descent = minimize(
+                    problem,
+                    start,
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=[(np.log(lowest), 0.0)] * n_terms,
+                    options={"maxiter": 200},
+                )
+            candidates.append(descent.x)
+    best = min(candidates, key=lambda logs: problem(logs)[0])
+    return np.sort(scale * np.exp(best))[::-1]
 
 
 class _LogError:

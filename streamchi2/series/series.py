@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from streamchi2.checks import Floats, Rows, as_positive_float, as_positive_int, as_rows
+from streamchi2.checks.params import as_positive_float, as_positive_int
+from streamchi2.checks.rows import Floats, Rows, as_rows
 from streamchi2.saving import Value
 from streamchi2.statistics.log_histogram import LogHistogram
 
-USUAL_TERMS = 5  # of the series that cannot tell how many they need
+MAX_BINS = 384  # a matrix of this side is built; finer bins would change the figures by per mille
+GRID_POINTS = 4096  # on which largest errors are found
 
 
 class Series(Value, ABC):
@@ -26,7 +28,9 @@ class Series(Value, ABC):
     Law: zero maps to zero, so sparsity survives, and a missing column equals a column of zeros.
     """
 
-    terms_step: ClassVar[int] = 1  # between numbers of terms that the series can have
+    # Numbers of terms that are tried where there are to be enough: the first one, and the steps.
+    first_terms: ClassVar[int] = 5
+    terms_step: ClassVar[int] = 1
 
     n_terms: int
 
@@ -34,13 +38,6 @@ class Series(Value, ABC):
     def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
         """Return the series of this kind that suits a histogram best."""
         raise NotImplementedError
-
-    @classmethod
-    def enough(
-        cls, histogram: LogHistogram, *, n_components: int, beta: float, values_per_row: float
-    ) -> Self:
-        """Return a series whose number of terms suits D features: five, unless it can tell."""
-        return cls.from_histogram(histogram, USUAL_TERMS)
 
     @classmethod
     def for_range(cls, low: float, high: float, n_terms: int) -> Self:
@@ -59,9 +56,22 @@ class Series(Value, ABC):
         ``out``, an array of that shape, is filled and returned when given.
         """
 
-    @abstractmethod
+    def errors(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return 2xy/(x+y) - c(x)·c(y) for all pairs of positive values."""
+        return harmonic_mean(x[:, None], y) - self.coordinates(x).T @ self.coordinates(y)
+
+    def lost(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return x - c(x)·c(x), the squared length that each value loses."""
+        return values - np.square(self.coordinates(values)).sum(axis=0)
+
     def error_bound(self, low: float, high: float) -> float:
-        """Return the largest |2xy/(x+y) - c(x)·c(y)| for x and y in [low, high]."""
+        """Return the largest |2xy/(x+y) - c(x)·c(y)| for x and y in [low, high].
+
+        Where the error is itself a positive definite kernel it is largest on the diagonal x = y. It
+        is looked for on a grid of 4096 logarithmic steps, on which it varies slowly.
+        """
+        values = np.geomspace(*checked_range(low, high), GRID_POINTS)
+        return float(max(self.lost(values).max(), 0.0))
 
     def transform(self, X: ArrayLike | Rows) -> Rows:
         """Return the coordinates of whole rows, shape (n, N d): all first terms, then all second.
@@ -94,6 +104,15 @@ def room_for(values: Floats, n_terms: int, out: Floats | None) -> Floats:
     return np.empty((n_terms, *values.shape), dtype=values.dtype) if out is None else out
 
 
+def logarithms(values: Floats) -> Floats:
+    """Return natural logarithms; of zeros, whose coordinates are zeros whatever it is, 0.
+
+    >>> logarithms(np.array([0.0, 1.0, np.e]))
+    array([0., 0., 1.])
+    """
+    return np.log(values, out=np.zeros_like(values), where=values > 0)
+
+
 def harmonic_mean(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 2xy/(x+y) for positive values, broadcast; it neither overflows nor underflows early.
 
@@ -103,3 +122,15 @@ def harmonic_mean(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.
     small, large = np.minimum(x, y), np.maximum(x, y)
     mean: NDArray[np.float64] = small * (2.0 / (1.0 + small / large))
     return mean
+
+
+def bins_and_shares(
+    histogram: LogHistogram,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return at most ``MAX_BINS`` bin centres and the share of the non-zero values in each."""
+    if histogram.total <= 0.0:
+        raise ValueError(
+            "histogram must hold at least one non-zero value to choose or judge a series"
+        )
+    centres, weights = histogram.coarsened(MAX_BINS)
+    return centres, weights / weights.sum()

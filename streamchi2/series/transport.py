@@ -14,11 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks import Floats
+from streamchi2.checks.rows import Floats
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
-from streamchi2.series.predicted_error import bins_and_shares
-from streamchi2.series.series import Series
+from streamchi2.series.series import Series, bins_and_shares
 from streamchi2.statistics.log_histogram import LogHistogram
 
 Rotation: TypeAlias = tuple[tuple[float, ...], ...]

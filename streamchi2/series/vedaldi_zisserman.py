@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from streamchi2.checks import Floats, as_positive_float, as_positive_int
+from streamchi2.checks.params import as_positive_float, as_positive_int
+from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
-from streamchi2.series.series import Series, checked_range, room_for
+from streamchi2.series.predicted_error import predicted_rms
+from streamchi2.series.series import GRID_POINTS, Series, checked_range, logarithms, room_for
 from streamchi2.statistics.log_histogram import LogHistogram
-
-_GRID_POINTS = 4096
-_MAX_BINS = 256  # of the histogram, when the period is fitted
 
 
 @saved("series.vz")
@@ -70,24 +69,16 @@ class VZSeries(Series):
     @classmethod
     def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
         """Return the series whose period has the least rms error under the histogram."""
-        centres, weights = histogram.coarsened(_MAX_BINS)
-        logs = np.log(centres)
-        ratio = logs[:, None] - logs
-        # Squared errors count xy each; dividing by the largest value keeps them in range.
-        importance = weights * (centres / centres.max())
-        importance /= importance.sum()
 
-        def squared_error(log_period: float) -> float:
-            error = cls(n_terms, math.exp(log_period)).ratio_error(ratio)
-            return float(importance @ (error**2 @ importance))
+        def rms(log_period: float) -> float:
+            return predicted_rms(histogram, cls(n_terms, math.exp(log_period)))
 
         # The error has several valleys in the period: a grid chooses one, a search descends.
-        log_range = math.log(max(float(logs[-1] - logs[0]), 1.0))
-        grid = np.linspace(0.0, log_range + 2.0, 64)
-        best = int(np.argmin([squared_error(log_period) for log_period in grid]))
+        log_range = max(math.log(histogram.high) - math.log(histogram.low), 1.0)
+        grid = np.linspace(0.0, math.log(log_range) + 2.0, 64)
+        best = int(np.argmin([rms(log_period) for log_period in grid]))
         around = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-        found = minimize_scalar(squared_error, bounds=around, method="bounded")
-        return cls(n_terms, math.exp(found.x))
+        return cls(n_terms, math.exp(minimize_scalar(rms, bounds=around, method="bounded").x))
 
     @property
     def _amplitudes(self) -> NDArray[np.float64]:
@@ -104,37 +95,23 @@ class VZSeries(Series):
         """Return the coordinates of checked values, shape ``(N, *values.shape)``."""
         out = room_for(values, self.n_terms, out)
         number = values.dtype.type
-        roots = np.sqrt(values)
-        # Zero has no logarithm, but its root is 0 and so are its coordinates.
-        logs = np.log(np.where(values > 0, values, number(1)))
-        amplitudes = np.sqrt(self._amplitudes)
-        np.multiply(roots, number(amplitudes[0]), out=out[0])
-        for j in range(1, amplitudes.size):
+        roots, logs = np.sqrt(values), logarithms(values)
+        for j, amplitude in enumerate(np.sqrt(self._amplitudes)):
             phases = logs * number(2 * math.pi * j / self.period)
-            scaled = roots * number(amplitudes[j])
-            np.multiply(scaled, np.cos(phases), out=out[2 * j - 1])
-            np.multiply(scaled, np.sin(phases), out=out[2 * j])
+            scaled = roots * number(amplitude)
+            np.multiply(scaled, np.cos(phases), out=out[max(2 * j - 1, 0)])
+            if j > 0:
+                np.multiply(scaled, np.sin(phases), out=out[2 * j])
         return out
 
-    def ratio_error(self, log_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-        r"""Return the error divided by :math:`\sqrt{xy}`, a function of log(x/y) alone."""
-        approximation = np.zeros_like(log_ratio)
-        for j, amplitude in enumerate(self._amplitudes):
-            approximation += amplitude * np.cos(2 * math.pi * j / self.period * log_ratio)
-        # sech(t/2), again with a falling exponential.
-        falling = np.exp(-np.abs(log_ratio) / 2)
-        exact: NDArray[np.float64] = 2 * falling / (1 + falling**2)
-        return exact - approximation
-
     def error_bound(self, low: float, high: float) -> float:
-        r"""Return the largest error for values in [low, high], found on 4096 log-ratios.
+        r"""Return the largest error for values in [low, high], found on 4096 ratios.
 
-        At a given ratio t = log(x/y) the error is :math:`\sqrt{xy}` times a function of t, so
-        the larger of the two may be taken as ``high``.
+        At a given x/y the error is proportional to :math:`\sqrt{xy}`, so the larger of the two
+        may be taken as ``high``.
 
         >>> print(f"{VZSeries(5, period=12.0).error_bound(0.01, 1.0):.4f}")
         0.0128
         """
-        low, high = checked_range(low, high)
-        ratios = np.linspace(0.0, math.log(high / low), _GRID_POINTS)
-        return float(high * np.max(np.exp(-ratios / 2) * np.abs(self.ratio_error(ratios))))
+        values = np.geomspace(*checked_range(low, high), GRID_POINTS)
+        return float(np.abs(self.errors(values, values[-1:])).max())

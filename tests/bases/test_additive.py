@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from maps import named, spec_of, tracker_of
+from maps import named, plan, spec_of, tracker_of
 from numpy.testing import assert_allclose, assert_array_equal
 from references import harmonic_kernel
 from scipy import sparse
 
 from streamchi2 import exp_chi2_kernel
 from streamchi2.bases import AdditiveBasis, HashBuckets
-from streamchi2.features import MapBlock, Tracker, plan
+from streamchi2.features import MapBlock, Tracker
 
 RANDOM = np.random.default_rng(0)
 N_ROWS, WIDTH = 700, 6

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from strategies import histogram_rows
 
-from streamchi2.bases import HashBuckets, column_of_name
+from streamchi2.bases import HashBuckets
+from streamchi2.bases.hash_buckets import column_of_name
 from streamchi2.hashing import mixed_bits
 
 

@@ -76,7 +76,7 @@ def test_whatever_the_shape_of_the_whitening_features_are_the_kernel_times_it(sh
         whitening[::3] = 0.0
     basis = LandmarkBasis(LandmarkRows.read(landmarks), whitening, 4, beta=1.0)
     features = np.empty((10, 300))
-    basis.bind(lambda rows: rows.toarray()).features(rows, features)
+    basis.bound(lambda rows: rows.toarray())(rows, features)
     squares = np.square(rows[:, None] - landmarks).sum(axis=2)
     # Rounding of sums of 200 products of order one.
     assert_allclose(features, np.exp(-squares / 2) @ whitening, atol=1e-12)

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from streamchi2 import exp_chi2_kernel
 from streamchi2.bases import OrthogonalBasis, SubspaceBasis
-from streamchi2.bases.subspace import filter_shares, informative_directions, subspace_basis
+from streamchi2.bases.base import BasisPlan
+from streamchi2.bases.subspace import filter_shares, informative_directions
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import Tracker
 
@@ -28,7 +29,7 @@ def planned(rows, **params):
 def test_features_give_the_kernel_of_filtered_coordinates(dof):
     random = np.random.default_rng(0)
     inputs, n_features = random.normal(size=(300, 6)) * [2, 1, 0.5, 0.3, 0.1, 0.1], 20000
-    directions = informative_directions(inputs, None, 40)
+    directions = informative_directions(inputs, np.ones(len(inputs)), 40)
     basis = SubspaceBasis(directions, n_features, seed=1, beta=0.7, dof=dof)
     features = np.empty((300, n_features))
     basis.features(inputs.copy(), features)
@@ -44,7 +45,11 @@ def test_features_give_the_kernel_of_filtered_coordinates(dof):
 
 def kernel_basis(inputs, n_components, **words):
     words = {"seed": 0, "beta": 1.0, "dof": 2.0, **words}
-    return subspace_basis(inputs, None, n_components=n_components, **words)
+    plan = BasisPlan(
+        n_inputs=inputs.shape[1], n_components=n_components, rows=inputs,
+        weights=np.ones(len(inputs)), coordinates=lambda rows: rows, **words,
+    )  # fmt: skip
+    return SubspaceBasis.plan(plan)
 
 
 def features_of(basis, inputs):
@@ -56,7 +61,7 @@ def features_of(basis, inputs):
 def test_the_floor_adds_its_share_of_every_direction_to_the_kernel():
     random = np.random.default_rng(0)
     inputs, n_features = random.normal(size=(300, 6)) * [2, 1, 0.5, 0.3, 0.1, 0.0], 20000
-    directions = informative_directions(inputs, None, 40, floor=0.2)
+    directions = informative_directions(inputs, np.ones(len(inputs)), 40, floor=0.2)
     basis = SubspaceBasis(directions, n_features, seed=1, beta=0.3, floor=0.2)
     inputs[:, 5] = random.normal(size=300)  # where nothing had varied
     features = features_of(basis, inputs)
@@ -73,7 +78,7 @@ def test_no_direction_has_less_than_the_floor_nor_more_than_one(n_seen, n_unseen
     inputs = np.zeros((80, n_inputs))
     inputs[:, :n_seen] = random.normal(size=(80, n_seen)) * np.geomspace(1.0, 0.01, n_seen)
     basis = kernel_basis(inputs, n_components)
-    if basis is None:
+    if isinstance(basis, OrthogonalBasis):
         # All directions have a full share: there are no more of them than D/32.
         assert n_inputs <= n_components / 32
         return
@@ -101,7 +106,7 @@ def test_the_sketch_keeps_squared_lengths_in_the_mean(n_inputs, n_components, se
 
 def test_without_a_floor_features_are_those_of_the_directions_alone():
     inputs = np.random.default_rng(0).normal(size=(50, 5))
-    directions = informative_directions(inputs, None, 64)
+    directions = informative_directions(inputs, np.ones(len(inputs)), 64)
     basis = SubspaceBasis(directions, 64, seed=3, beta=1.0)
     plain = OrthogonalBasis(directions.shape[1], 64, seed=3, beta=1.0)
     filtered = inputs @ directions.astype(np.float64)
@@ -137,7 +142,9 @@ def test_inputs_that_are_always_zero_cost_no_direction_anything():
     places = np.sort(random.permutation(200)[:12])
     spread = np.zeros((40, 200))
     spread[:, places] = inputs
-    few, many = (informative_directions(each, None, 64, floor=0.01) for each in (inputs, spread))
+    few, many = (
+        informative_directions(each, np.ones(40), 64, floor=0.01) for each in (inputs, spread)
+    )
     assert np.array_equal(few, many[places])
     assert not np.delete(many, places, axis=0).any()
 
@@ -163,7 +170,8 @@ def test_rows_that_differ_where_the_first_rows_do_not_vary_are_told_apart():
     early, late = np.zeros((2, 200, 40))
     early[:, :20], late[:, 20:] = random.normal(size=(2, 200, 20))
     found = kernel_basis(early, 256, beta=0.05)
-    blind = SubspaceBasis(informative_directions(early, None, 256), 256, seed=0, beta=0.05)
+    directions = informative_directions(early, np.ones(200), 256)
+    blind = SubspaceBasis(directions, 256, seed=0, beta=0.05)
     variance = [np.var(features_of(basis, late), axis=0).sum() for basis in (found, blind)]
     # Squared distances of about 40, times beta/2 = .025 and the floor of .2: kernel values of
     # e^-.2, which are one less a variance of .18 in all; none at all without a floor.
@@ -184,8 +192,8 @@ def test_shares_add_up_to_their_total_and_follow_the_variances(variances, total)
 
 def test_directions_are_principal_however_rows_and_columns_compare():
     inputs = np.random.default_rng(0).normal(size=(40, 60)) * np.geomspace(2, 0.1, 60)
-    tall = informative_directions(np.vstack([inputs, inputs]), None, 32)
-    wide = informative_directions(inputs, None, 32)
+    tall = informative_directions(np.vstack([inputs, inputs]), np.ones(80), 32)
+    wide = informative_directions(inputs, np.ones(len(inputs)), 32)
     assert_allclose(tall, wide, atol=1e-5)  # float32
     gram = wide.T.astype(float) @ wide
     assert_allclose(gram, np.diag(gram.diagonal()), atol=1e-6)
@@ -198,7 +206,9 @@ def test_a_weight_of_two_is_a_repeated_row():
     random = np.random.default_rng(0)
     inputs, weights = random.normal(size=(50, 4)), random.integers(1, 4, 50)
     weighted = informative_directions(inputs, weights.astype(float), 16)
-    repeated = informative_directions(np.repeat(inputs, weights, axis=0), None, 16)
+    repeated = informative_directions(
+        np.repeat(inputs, weights, axis=0), np.ones(weights.sum()), 16
+    )
     assert_allclose(weighted, repeated, atol=1e-6)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maps import named, spec_of
+from maps import named, plan, spec_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from strategies import histogram_rows
@@ -22,7 +22,7 @@ from streamchi2 import (
 )
 from streamchi2.bases import BASES as ALL_BASES
 from streamchi2.bases import CosineBasis, GaussianBasis, HashBuckets, OrthogonalBasis
-from streamchi2.features import FeatureMap, MapBlock, plan
+from streamchi2.features import FeatureMap, MapBlock
 from streamchi2.features.feature_map import weighted_sum
 from streamchi2.series.transport import RotatedSeries
 

@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from maps import spec_of, tracker_of
+from maps import plan, spec_of, tracker_of
 from scipy import sparse
 from strategies import histogram_rows
 
 from streamchi2.errors import BasisHint, PrecisionWarning
-from streamchi2.features import Tracker, plan
+from streamchi2.features import Tracker
 from streamchi2.features.planning import usual_beta
 from streamchi2.kernels import chi2_distance
 
 BASES = ["orthogonal", "subspace", "landmarks"]
+
+
+def beta_of(rows):
+    return usual_beta(rows, np.ones(rows.shape[0]))
 
 
 @given(histogram_rows(max_rows=40))
@@ -22,36 +26,36 @@ def test_beta_of_ordinary_rows_is_one_over_the_mean_distance(rows):
     distances = chi2_distance(filled if len(np.unique(filled, axis=0)) > 1 else rows)
     apart = distances[distances > 0.0]
     if apart.size and distances.max() <= 5.0 * np.median(apart):
-        assert usual_beta(rows) == pytest.approx(1.0 / distances.mean(), rel=1e-12)
+        assert beta_of(rows) == pytest.approx(1.0 / distances.mean(), rel=1e-12)
 
 
 @given(st.integers(0, 63), st.floats(2.0, 12.0))
 @example(0, 6.0)
 def test_one_wild_row_does_not_set_the_scale(place, decades):
     rows = np.random.default_rng(0).dirichlet(np.ones(8), size=64)
-    before = usual_beta(rows)
+    before = beta_of(rows)
     rows[place] *= 10.0**decades
     # One row of 64 is left out of the mean, which moves by its share of the pairs.
-    assert usual_beta(rows) == pytest.approx(before, rel=0.1)
+    assert beta_of(rows) == pytest.approx(before, rel=0.1)
 
 
 def test_weights_are_repeated_rows():
     rows = np.random.default_rng(0).dirichlet(np.ones(8), size=20)
     rows[3] *= 1e6
     weights = np.arange(1, 21) % 3 + 1
-    expected = usual_beta(np.repeat(rows, weights, axis=0))
+    expected = beta_of(np.repeat(rows, weights, axis=0))
     assert usual_beta(rows, weights.astype(float)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_empty_rows_do_not_set_the_scale():
     rows = np.random.default_rng(0).dirichlet(np.ones(8), size=64)
-    expected = usual_beta(rows[:4])
+    expected = beta_of(rows[:4])
     rows[4:] = 0.0
     for container in (np.asarray, sparse.csr_array):
-        assert usual_beta(container(rows)) == pytest.approx(expected, rel=1e-12)
+        assert beta_of(container(rows)) == pytest.approx(expected, rel=1e-12)
     # One row and nothing else: half its sum is the only distance, of 2 * 63 among 64 * 64 pairs.
     rows[1:] = 0.0
-    assert usual_beta(rows) == pytest.approx(2.0 * 64**2 / (2 * 63))
+    assert beta_of(rows) == pytest.approx(2.0 * 64**2 / (2 * 63))
 
 
 def warned(spec, rows, block=64):
@@ -89,8 +93,8 @@ def test_a_beta_that_was_given_is_not_judged(digits):
 def test_rows_that_differ_within_a_bin_get_terms_and_digits_enough(digits, offset):
     close = 1.0 + offset * digits[0]
     tracker = tracker_of(spec_of(64, n_terms="auto"), close)
-    # One term and float32 had an error of .23 here.
-    assert tracker.parts[0].kernel_error().rms < 0.05
+    # One term and float32 had an error of .23 here; of distances of 1e-12 float64 leaves little.
+    assert tracker.parts[0].kernel_error().rms < 0.07
 
 
 def sparse_counts(n_columns):

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maps import spec_of, tracker_of
+from maps import plan, spec_of, tracker_of
 from numpy.testing import assert_allclose
 from scipy import sparse
 from strategies import histogram_rows
 
-from streamchi2.features import plan
-from streamchi2.features.normalization import l1_normalized
+from streamchi2.features.feature_map import normalized
 
 EPS = np.finfo(np.float64).eps
 
@@ -18,7 +17,7 @@ EPS = np.finfo(np.float64).eps
 @given(histogram_rows(), st.sampled_from([np.float32, np.float64]))
 def test_rows_sum_to_one_or_stay_zero(rows, dtype):
     rows = rows.astype(dtype)
-    found = l1_normalized(rows)
+    found = normalized(rows, "l1")
     assert found.dtype == dtype
     sums = found.astype(np.float64).sum(axis=1)
     # Each of d shares is rounded once to its dtype, and d of them are added.
@@ -29,18 +28,18 @@ def test_rows_sum_to_one_or_stay_zero(rows, dtype):
 
 @given(histogram_rows())
 def test_absent_values_and_zeros_give_the_same_bits(rows):
-    dense, stored = l1_normalized(rows), l1_normalized(sparse.csr_array(rows))
+    dense, stored = normalized(rows, "l1"), normalized(sparse.csr_array(rows), "l1")
     assert np.array_equal(dense, stored.toarray())
     for row, expected in zip(rows, dense, strict=True):
         kept = row != 0.0
         if kept.any():
-            assert np.array_equal(l1_normalized(row[kept][None, :])[0], expected[kept])
+            assert np.array_equal(normalized(row[kept][None, :], "l1")[0], expected[kept])
 
 
 def test_sums_beyond_the_range_of_floats_are_taken():
     rows = np.full((1, 4), 1e308)
-    assert_allclose(l1_normalized(rows), 0.25)
-    assert_allclose(l1_normalized(sparse.csr_array(rows)).toarray(), 0.25)
+    assert_allclose(normalized(rows, "l1"), 0.25)
+    assert_allclose(normalized(sparse.csr_array(rows), "l1").toarray(), 0.25)
 
 
 @pytest.mark.parametrize("basis", ["orthogonal", "subspace", "landmarks", "additive"])

@@ -5,11 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from maps import spec_of, tracker_of
+from maps import plan, spec_of, tracker_of
 from numpy.testing import assert_allclose
 
 from streamchi2.bases import BASES, Basis
-from streamchi2.features import plan
 from streamchi2.files import dumped, loaded
 from streamchi2.saving import saved
 from streamchi2.series import SERIES, Series
@@ -31,7 +30,7 @@ class SquareRootBasis(Basis):
 
     @classmethod
     def plan(cls, plan):
-        return cls(plan.n_inputs, plan.n_features, plan.beta)
+        return cls(plan.n_inputs, plan.n_components, plan.beta)
 
     def features(self, inputs, out):
         out[:] = inputs[:, : self.n_components]

@@ -12,8 +12,7 @@ from scipy.spatial.distance import cdist
 
 from streamchi2 import DirectSeries, LogHistogram, chi2_distance, exp_chi2_kernel
 from streamchi2.features import Tracker
-from streamchi2.features.kernel_error import MOST_ROWS, SampledError
-from streamchi2.series.relevance import relevant
+from streamchi2.series.predicted_error import MOST_ROWS, SampledError, relevant
 from streamchi2.series.transport import RotatedSeries
 
 WIDTH, N_FEATURES = 24, 128

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from maps import spec_of, tracker_of
+from maps import plan, spec_of, tracker_of
 from sklearn.linear_model import RidgeClassifier
 
 from streamchi2 import DirectSeries, LogHistogram, zolotarev_parameters
 from streamchi2.bases import OrthogonalBasis
 from streamchi2.errors import StateMismatchError
-from streamchi2.features import MapBlock, Tracker, Transport, plan
+from streamchi2.features import MapBlock, Tracker, Transport
 from streamchi2.series import predicted_error, refined_parameters
-from streamchi2.series.relevance import relevant
+from streamchi2.series.predicted_error import relevant
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
 
 

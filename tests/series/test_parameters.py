@@ -16,9 +16,9 @@ from streamchi2 import (
     refined_parameters,
     zolotarev_parameters,
 )
-from streamchi2.series import enough_parameters, predicted_error
-from streamchi2.series.parameters import MAX_TERMS, _LogError
-from streamchi2.series.predicted_error import bins_and_shares
+from streamchi2.series import predicted_error
+from streamchi2.series.parameters import _LogError
+from streamchi2.series.series import bins_and_shares
 
 SETS = ["digits", "fashion_bow", "fashion_hog", "spambase", "news20_tf"]
 
@@ -136,23 +136,11 @@ def test_five_terms_reach_five_millionths_on_digits(digits):
     assert error.mean() <= 5e-6
 
 
-def test_more_features_ask_for_more_terms(digits):
-    histogram = LogHistogram().update(digits[0])
-    sizes = [
-        enough_parameters(histogram, n_components=d, beta=2.0, values_per_row=30.0).size
-        for d in (64, 1024, 16384)
-    ]
-    assert sizes == sorted(sizes)
-    assert sizes[0] >= 1
-    assert sizes[-1] <= MAX_TERMS
-
-
 def test_a_single_value_needs_a_single_node():
     histogram = LogHistogram().update([0.25] * 10)
     for choose in (greedy_parameters, refined_parameters):
         k = choose(histogram, 3)
         assert np.all((k >= histogram.low) & (k <= histogram.high))
-    assert enough_parameters(histogram, n_components=1000, beta=1.0, values_per_row=10).size == 1
 
 
 @pytest.mark.parametrize("choose", [greedy_parameters, refined_parameters])
