@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -21,13 +22,18 @@ def admits(hint: Any, value: Any, finite: bool = True) -> bool:
     >>> admits(tuple[int, ...] | None, (1, 2)), admits(int, True), admits(float, np.inf)
     (True, False, False)
     """
-    kind, parts = get_origin(hint) or hint, get_args(hint)
+    kind, parts = _parts(hint)
     value = value.item() if isinstance(value, np.generic) else value
     if kind in _TESTS:
         return _TESTS[kind](value, finite, *parts)
     if parts or not isinstance(kind, type):
         raise TypeError(f"a field that is saved must not be annotated with {hint}")
     return isinstance(value, kind)
+
+
+@cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(hint) or hint, get_args(hint)
 
 
 def _exactly(kind: type) -> Callable[[Any, bool], bool]:

@@ -46,10 +46,8 @@ RTOL, ATOL = 1e-3, 1e-4
 LEARNERS = {
     "classifier": (ExpChi2Classifier(16, alpha=1.0, random_state=0), LABELS),
     "pca classifier": (ExpChi2Classifier(16, n_pca=8, alpha=1.0, random_state=0), LABELS),
-    "landmark classifier": (
-        ExpChi2Classifier(40, basis="landmarks", alpha=1.0, random_state=0),
-        LABELS,
-    ),
+    "landmark classifier": (ExpChi2Classifier(40, basis="landmarks", alpha=1.0, random_state=0),
+        LABELS),
     "descriptor classifier": (
         ExpChi2Classifier(
             16, descriptors={"left": slice(0, 3), "right": slice(3, 6)}, alpha=1.0, random_state=0
@@ -57,13 +55,11 @@ LEARNERS = {
         LABELS,
     ),
     "regressor": (ExpChi2Regressor(16, alpha=1.0, random_state=0), NUMBERS),
-    "regressor of two": (
-        ExpChi2Regressor(16, alpha=1.0, random_state=0),
-        np.column_stack([NUMBERS, -NUMBERS]),
-    ),
+    "regressor of two": (ExpChi2Regressor(16, alpha=1.0, random_state=0),
+        np.column_stack([NUMBERS, -NUMBERS])),
     "ridge": (StreamingRidge(), NUMBERS),
     "ridge classifier": (StreamingRidgeClassifier(), LABELS),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -101,37 +101,20 @@ def test_empty_partitions_change_nothing():
 
 
 REFUSALS = {
-    "target beside y": (
-        lambda frame: {"X": frame, "y": frame["y"], "target": "y"},
-        TypeError,
-        "y must be left out",
-    ),
-    "target of an array": (
-        lambda frame: {"X": frame[COLUMNS].to_dask_array(), "target": "y"},
-        TypeError,
-        "target must be left out unless X is a Dask DataFrame",
-    ),
-    "another column": (
-        lambda frame: {"X": frame, "target": "label"},
-        ValueError,
-        "target must name a column, one of .*'label'",
-    ),
-    "another column of weights": (
-        lambda frame: {"X": frame, "target": "y", "weight": "W"},
-        ValueError,
-        "weight must name a column",
-    ),
-    "text among the columns": (
-        lambda frame: {"X": frame, "target": "number"},
-        TypeError,
-        "column 'y' must hold numbers",
-    ),
+    "target beside y": (lambda frame: {"X": frame, "y": frame["y"], "target": "y"}, TypeError,
+        "y must be left out"),
+    "target of an array": (lambda frame: {"X": frame[COLUMNS].to_dask_array(), "target": "y"},
+        TypeError, "target must be left out unless X is a Dask DataFrame"),
+    "another column": (lambda frame: {"X": frame, "target": "label"}, ValueError,
+        "target must name a column, one of .*'label'"),
+    "another column of weights": (lambda frame: {"X": frame, "target": "y", "weight": "W"},
+        ValueError, "weight must name a column"),
+    "text among the columns": (lambda frame: {"X": frame, "target": "number"}, TypeError,
+        "column 'y' must hold numbers"),
     "other partitions, unknown": (
         lambda frame: {"X": frame[COLUMNS].repartition(npartitions=2), "y": frame["y"]},
-        ValueError,
-        "target='y'",
-    ),
-}
+        ValueError, "target='y'"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSALS)

@@ -12,36 +12,19 @@ from streamchi2 import ExpChi2Classifier, ExpChi2Regressor, ExpChi2Sampler
 from streamchi2.files import dumped
 
 REFUSALS = {
-    "another estimator": (
-        lambda: streamchi2.dask.fit(object(), [delayed(ROWS)]),
-        TypeError,
-        "one of this library",
-    ),
-    "half_life": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8, half_life=9.0), [delayed(ROWS)]),
-        ValueError,
-        "half_life must be None",
-    ),
-    "an array of numpy": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), ROWS),
-        TypeError,
-        "X must be a Dask array",
-    ),
+    "another estimator": (lambda: streamchi2.dask.fit(object(), [delayed(ROWS)]), TypeError,
+        "one of this library"),
+    "half_life": (lambda: streamchi2.dask.fit(ExpChi2Sampler(8, half_life=9.0), [delayed(ROWS)]),
+        ValueError, "half_life must be None"),
+    "an array of numpy": (lambda: streamchi2.dask.fit(ExpChi2Sampler(8), ROWS), TypeError,
+        "X must be a Dask array"),
     "targets of numpy": (
-        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS), WORDS),
-        TypeError,
-        "y must be a Dask array",
-    ),
-    "no targets": (
-        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS)),
-        ValueError,
-        "y must hold the targets",
-    ),
-    "no targets anywhere": (
-        lambda: streamchi2.dask.fit(ExpChi2Regressor(8), [delayed(ROWS)]),
-        ValueError,
-        "target",
-    ),
+        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS), WORDS), TypeError,
+        "y must be a Dask array"),
+    "no targets": (lambda: streamchi2.dask.fit(ExpChi2Classifier(8), da.from_array(ROWS)),
+        ValueError, "y must hold the targets"),
+    "no targets anywhere": (lambda: streamchi2.dask.fit(ExpChi2Regressor(8), [delayed(ROWS)]),
+        ValueError, "target"),
     "targets twice": (
         lambda: streamchi2.dask.fit(
             ExpChi2Regressor(8), [delayed((ROWS, NUMBERS))], [delayed(NUMBERS)]
@@ -49,27 +32,15 @@ REFUSALS = {
         ValueError,
         "got both in partition 0",
     ),
-    "other partitions": (
-        lambda: streamchi2.dask.fit(ExpChi2Classifier(8), [delayed(ROWS)], []),
-        ValueError,
-        "got 0 of y for 1 of X",
-    ),
-    "no partitions": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), []),
-        ValueError,
-        "at least one partition",
-    ),
-    "no rows": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS[:0])]),
-        ValueError,
-        "at least one row",
-    ),
-    "fan_in": (
-        lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS)], fan_in=1),
-        ValueError,
-        "fan_in must be at least 2",
-    ),
-}
+    "other partitions": (lambda: streamchi2.dask.fit(ExpChi2Classifier(8), [delayed(ROWS)], []),
+        ValueError, "got 0 of y for 1 of X"),
+    "no partitions": (lambda: streamchi2.dask.fit(ExpChi2Sampler(8), []), ValueError,
+        "at least one partition"),
+    "no rows": (lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS[:0])]), ValueError,
+        "at least one row"),
+    "fan_in": (lambda: streamchi2.dask.fit(ExpChi2Sampler(8), [delayed(ROWS)], fan_in=1),
+        ValueError, "fan_in must be at least 2"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSALS)

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass, make_dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamchi2.errors import FormatError
-from streamchi2.files import dumped, load, loaded, save
+from streamchi2.files import dumped, loaded, save
 from streamchi2.saving import Label, Params, register, saved
 
 
@@ -165,6 +164,9 @@ def test_what_an_annotation_does_not_admit_is_not_saved(hint, values):
         (Mapping[str, int], {"a": 1}, "must not be annotated with .*Mapping"),
         (NDArray[np.str_], np.array(["text"]), "value must be .*str_"),
         (sparse.csr_array, sparse.csr_array([[np.nan]]), "value must have finite numbers"),
+        (float, math.inf, "value must have finite numbers, got inf"),
+        (float, "1", "value must be float, got '1'"),
+        (float, True, "value must be float, got True"),
     ],
 )
 def test_what_could_not_be_checked_is_not_saved(hint, value, message):
@@ -250,51 +252,13 @@ def test_caches_are_made_again():
     assert (vars(twin), twin.cache) == ({"side": 3}, None)
 
 
-class Estimator:
-    """As estimators are: no dataclass, parameters and a state that may be absent."""
-
-    _saved_fields: ClassVar = {"params": Params, "circle": Circle | None}
-
-    def __init__(self, alpha=1.0):
-        self.alpha = alpha
-
-    @contextmanager
-    def _lock(self):
-        self.locked = True
-        yield
-        del self.locked
-
-    def _saved_state(self):
-        assert self.locked
-        return {"params": {"alpha": self.alpha}, "circle": getattr(self, "_circle", None)}
-
-    @classmethod
-    def _from_saved(cls, state):
-        self = cls(**state["params"])
-        if state["circle"] is not None:
-            self._circle = state["circle"]
-        return self
-
-
-register(Estimator, name="test.estimator")
-
-
-def test_an_estimator_hands_out_its_state(tmp_path):
-    model = Estimator({"a": (1, None)})
-    save(model, tmp_path / "model")
-    assert vars(load(tmp_path / "model")) == vars(model)
-    model._circle = Circle(1.5)
-    save(model, tmp_path / "model", key=b"secret")
-    assert vars(load(tmp_path / "model", key=b"secret")) == vars(model)
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.random.default_rng(0), r"params\.alpha cannot be .*set_params\(random_state=None\)"),
+        (np.random.default_rng(0), r"content cannot be .*set_params\(random_state=None\)"),
         (np.random.RandomState(0), r"set_params\(random_state=None\) keeps the seed"),
         (len, r"set_params\(descriptors=model\.descriptor_columns_\)"),
-        ([{1, 2}], r"params\.alpha\.0 cannot be saved, got a set"),
+        ([{1, 2}], r"content\.0 cannot be saved, got a set"),
         (1j, "got a complex"),
         (np.zeros(2, np.complex64), "got a complex"),
         (np.datetime64("2020-01-01"), "got a date"),
@@ -302,19 +266,20 @@ def test_an_estimator_hands_out_its_state(tmp_path):
 )
 def test_what_files_do_not_hold_is_refused_with_a_way_out(tmp_path, value, message):
     with pytest.raises(TypeError, match=message):
-        save(Estimator(value), tmp_path / "model")
+        save(Box(value), tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_unregistered_classes_and_contradictory_registrations_are_refused():
-    class Special(Estimator):
+    @dataclass
+    class Special(Square):
         pass
 
-    for thing in (Special(), object(), {"a": 1}, None, np.ones(3)):
+    for thing in (Special(1), object(), {"a": 1}, None, np.ones(3)):
         with pytest.raises(TypeError, match="cannot be saved"):
             dumped(thing)
     with pytest.raises(ValueError, match="must be of one class"):
-        register(Special, name="test.estimator")
+        register(Special, name="test.square")
     with pytest.raises(TypeError, match="must be a dataclass"):
         register(Shape, name="test.shape")
 
@@ -323,9 +288,6 @@ def test_unregistered_classes_and_contradictory_registrations_are_refused():
     ("thing", "message"),
     [
         (Circle(-1.0), "is no valid Circle: radius must not be negative"),
-        (Circle(math.inf), "radius must have finite numbers, got inf"),
-        (Square("1"), "side must be float, got '1'"),
-        (Square(True), "side must be float, got True"),
         (Scatter(None, np.full((1, 1), np.nan)), "lower must have finite numbers, got an array"),
         (Scatter(None, np.ones((2, 3))), "lower must be a square matrix, got an array of float64"),
         (Scatter(None, np.ones((1, 1), int)), "lower must be .*float64.*, got an array of int64"),
@@ -334,13 +296,3 @@ def test_unregistered_classes_and_contradictory_registrations_are_refused():
 def test_a_state_that_could_not_be_loaded_is_not_saved(thing, message):
     with pytest.raises(FormatError, match=message):
         dumped(thing)
-
-
-class Pipeline:
-    def __init__(self, *steps):
-        self.steps = [(type(step).__name__.lower(), step) for step in steps]
-
-
-def test_of_a_pipeline_the_steps_are_saved():
-    with pytest.raises(TypeError, match=r"save its steps \['estimator'\] one by one, the others"):
-        dumped(Pipeline(type("Box", (), {})(), Estimator()))

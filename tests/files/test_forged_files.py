@@ -137,7 +137,7 @@ def test_forged_bytes_of_arrays_are_refused_or_load_to_something_that_can_be_sav
     tree, body = parts(stream())
     random = np.random.default_rng(0)
     n_refused = 0
-    for _ in range(2000):
+    for _ in range(700):
         changed = bytearray(body)
         for place in random.integers(len(body), size=random.integers(1, 4)):
             changed[place] = random.choice([0, 1, 2, 127, 128, 240, 255])
@@ -145,7 +145,7 @@ def test_forged_bytes_of_arrays_are_refused_or_load_to_something_that_can_be_sav
             dumped(loaded(forged(tree, bytes(changed))))
         except FormatError:
             n_refused += 1
-    assert n_refused > 100
+    assert n_refused > 35
     for wrong in (body[:-1], body + b"\0", b""):
         with pytest.raises(FormatError):
             loaded(forged(tree, wrong))
@@ -175,11 +175,8 @@ REFUSED = {
     "flags": (array("|b1", 2), b"\1\2", "true and false"),
     "objects": (array("|O", 1), bytes(8), "dtype"),
     "longdouble": (array("<f16", 1), bytes(16), "dtype"),
-    "long ends": (
-        {"csr": [array("<f8", 0), array("<i8", 0), array("<i8", 2**40), 3]},
-        b"",
-        "small",
-    ),
+    "long ends": ({"csr": [array("<f8", 0), array("<i8", 0), array("<i8", 2**40), 3]}, b"",
+        "small"),
     "column": (*csr([3], [0, 1], 3), "no valid csr"),
     "negative column": (*csr([-1], [0, 1], 3), "no valid csr"),
     "descending": (*csr([0, 1], [0, 2, 1, 2], 3), "no valid csr"),
@@ -189,7 +186,7 @@ REFUSED = {
     "values": (*csr([0], [0, 1], 3, data={"range": [0, 2**62, 1]}), "no valid csr"),
     "triangle": ({"triangle": ["upper", "C", array("<f8", 2**40)]}, b"", "small"),
     "keys": ({"dict": [[1, 2], [1, 3]]}, b"", "distinct keys"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "body", "message"), REFUSED.values(), ids=REFUSED)

@@ -35,6 +35,7 @@ from streamchi2 import (
 from streamchi2.files import dumped, loaded
 
 each_example = pytest.mark.parametrize("name", ESTIMATORS)
+N_SAVED = 1100  # beyond row 1024, where maps of subspaces are final and k is estimated again
 SEEDED = {name for name, (_, params, _) in EXAMPLES.items() if {"random_state", "seed"} & {*params}}
 
 
@@ -95,7 +96,7 @@ def test_pickle_and_joblib_work_too(name, tmp_path):
 @pytest.mark.parametrize("front_end", ["arrays", "dicts"])
 def test_a_model_that_is_saved_and_loaded_at_every_row_is_the_one_that_never_was(front_end):
     random = np.random.default_rng(0)
-    rows, labels = random.dirichlet(np.ones(4), 2500), random.integers(0, 3, 2500)
+    rows, labels = random.dirichlet(np.ones(4), N_SAVED), random.integers(0, 3, N_SAVED)
     if front_end == "dicts":
         params = {"n_components": 24, "half_life": 400.0, "seed": 0}
         model, twin = (river.ExpChi2Classifier(**params) for _ in range(2))
@@ -107,7 +108,7 @@ def test_a_model_that_is_saved_and_loaded_at_every_row_is_the_one_that_never_was
                 assert model.predict_proba_one(row) == twin.predict_proba_one(row)
     else:
         model, twin = (ExpChi2Classifier(24, random_state=0) for _ in range(2))
-        for place in range(2500):
+        for place in range(N_SAVED):
             twin = loaded(dumped(twin)) if place else twin
             for side in (model, twin):
                 side.partial_fit(rows[place : place + 1], labels[place : place + 1])

@@ -100,7 +100,7 @@ REWRITTEN = {
     "one weight": lambda: TABLE.set_column(
         4, "w", pa.array(np.where(np.arange(N) == 17, 9, TABLE["w"]))
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REWRITTEN)

@@ -13,7 +13,6 @@ from streamchi2.testing import (
     check_cut,
     check_late_classes,
     check_merge,
-    check_no_dip,
     check_no_trace,
     check_save,
     check_threads,
@@ -21,8 +20,7 @@ from streamchi2.testing import (
     readings,
     refusal,
 )
-from streamchi2.testing.laws import LAWS
-from streamchi2.testing.laws import literal
+from streamchi2.testing.laws import LAWS, literal
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.random((30, 3)) * (RANDOM.random((30, 3)) < 0.7)
@@ -55,7 +53,7 @@ BUGS = {
     planted.DictReadBug: "pure reads",
     planted.DictScaleBug: "weights",
     planted.DictTiresOut: "no dip",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
