@@ -282,6 +282,10 @@ class Sample:
         self._shared = True
         return replace(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle does not show who has read, and arrays of its copies may be read-only.
+        return {**vars(self), "_shared": True}
+
     def _scores(self, keys: NDArray[np.uint64], ages: NDArray[np.int64]) -> NDArray[Any]:
         """Return what orders rows, by key and age of the last copy; the smallest stay."""
         if self.half_life is None:
