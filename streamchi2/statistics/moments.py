@@ -134,8 +134,19 @@ class Moments:
 
     @property
     def count(self) -> float:
-        """Number of rows that the weights stand for, see :func:`effective_count`."""
-        return effective_count(self.weight, self.squared_weight)
+        r"""Number of rows that weights of this sum and sum of squares stand for.
+
+        .. math:: n = \max\left(\sum w,\; \frac{(\sum w)^2}{\sum w^2}\right)
+
+        Integer weights are repeated rows; weights below one are not fewer rows, only lighter ones:
+        three weights of 0.01 are three rows.
+
+        References
+        ----------
+        Kish (1965), Survey sampling, section 11.7, for the second term.
+        """
+        squared_weight = max(self.squared_weight, np.finfo(np.float64).tiny)
+        return max(self.weight, self.weight * (self.weight / squared_weight))
 
     @property
     def mean(self) -> Array:
@@ -193,40 +204,37 @@ class Moments:
         weights : ndarray, shape (n,)
             Not negative.
         fading : float, default=1.0
-            As in :meth:`fade`, at less cost.
+            As in :meth:`fade`.
         """
-        if not weights.size:
-            self.fade(fading)
+        self.fade(fading)
         for start in range(0, weights.size, _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
-            block = None if targets is None else targets[part]
-            self._add_block(features[part], block, weights[part], 1.0 if start else fading)
+            self._add_block(
+                features[part], None if targets is None else targets[part], weights[part]
+            )
 
-    def _add_block(self, features: Floats, targets: Targets, weights: Array, fading: float) -> None:
-        # All that takes memory comes before the first addition.
+    def _add_block(self, features: Floats, targets: Targets, weights: Array) -> None:
         answers = _Answers.of(targets, self.target_origin, weights)
-        weight = float(weights.sum())
-        sums = self._sums(features, weights)
+        weight, sums = float(weights.sum()), self._cross(features, weights[:, None])[0]
         shift = sums / (weight or 1.0)
         centred = _centred_float32(features, self.origin + shift, weights)
+        if centred is None:
+            deviations = np.subtract(features, self.origin, dtype=np.float64)
+            deviations *= np.sqrt(weights)[:, None]
+            dsyrk(1.0, deviations.T, beta=1.0, c=self.upper.T, lower=1, overwrite_c=1)
+        else:
+            # Not centred.T @ centred: numpy fills the other triangle too, which takes longer.
+            products = ssyrk(1.0, centred.T, lower=1).T
+            for start in range(0, self.n_features, _STRIP_ROWS):
+                strip = slice(start, start + _STRIP_ROWS)
+                self.upper[strip, start:] += products[strip, start:]
+            dsyr(weight, shift, a=self.upper.T, lower=1, overwrite_a=1)
         if centred is None or not isinstance(answers.weighted, sparse.csr_array):
             cross = self._cross(features, answers.weighted)
         else:
             # Weights are in both sides of the product, so each has their root.
             rooted = sparse.diags_array(1.0 / np.sqrt(weights)) @ answers.weighted
             cross = rooted.T.astype(np.float32) @ centred + np.outer(answers.sums, shift)
-        if centred is None:
-            deviations = np.subtract(features, self.origin, dtype=np.float64)
-            deviations *= np.sqrt(weights)[:, None]
-            dsyrk(1.0, deviations.T, beta=fading, c=self.upper.T, lower=1, overwrite_c=1)
-        else:
-            # Not centred.T @ centred: numpy fills the other triangle too, which takes longer.
-            products = ssyrk(1.0, centred.T, lower=1).T
-            if fading != 1.0:
-                self.upper *= fading
-            _add_to_upper(self.upper, products)
-            dsyr(weight, shift, a=self.upper.T, lower=1, overwrite_a=1)
-        self._fade_vectors(fading)
         self.weight += weight
         self.squared_weight += float(weights @ weights)
         self.sums += sums
@@ -234,35 +242,20 @@ class Moments:
         self.target_squares[answers.columns] += answers.squares
         self.cross[answers.columns] += cross
 
-    def _sums(self, features: Floats, weights: Array) -> Array:
-        """Return weighted sums of deviations from the origin."""
-        if features.dtype == np.float32 and (weights == 1.0).all():
-            # Of its 7 digits none is lost in sums of 16.
-            return features.sum(axis=0, dtype=np.float64) - weights.size * self.origin
-        sums = np.zeros(self.n_features)
-        for piece in _pieces(weights.size):
-            sums += weights[piece] @ np.subtract(features[piece], self.origin, dtype=np.float64)
-        return sums
-
     def _cross(self, features: Floats, weighted: Array | sparse.csr_array) -> Array:
-        """Return products of weighted targets with deviations of features, in float64."""
+        """Return products of weights, or weighted targets, with deviations from the origin."""
         cross = np.zeros((weighted.shape[1], self.n_features))
-        for piece in _pieces(features.shape[0] if cross.size else 0):
-            deviations = np.subtract(features[piece], self.origin, dtype=np.float64)
-            cross += weighted[piece].T @ deviations
+        for start in range(0, features.shape[0] if cross.size else 0, _PIECE_ROWS):
+            piece = slice(start, start + _PIECE_ROWS)
+            cross += weighted[piece].T @ np.subtract(features[piece], self.origin, dtype=np.float64)
         return cross
 
     def fade(self, factor: float) -> None:
         """Let everything so far count ``factor`` times as much."""
         if factor != 1.0:
-            self.upper *= factor
-            self._fade_vectors(factor)
-
-    def _fade_vectors(self, factor: float) -> None:
-        if factor != 1.0:
             self.weight *= factor
             self.squared_weight *= factor * factor
-            for sums in (self.sums, self.target_sums, self.target_squares, self.cross):
+            for sums in (self.sums, self.upper, self.target_sums, self.target_squares, self.cross):
                 np.multiply(sums, factor, out=sums)
 
     def grow(self, n_targets: int) -> None:
@@ -349,29 +342,6 @@ def of_classes(parts: Sequence[Moments], factors: Array) -> Moments:
     return together
 
 
-def effective_count(weight: float, squared_weight: float) -> float:
-    r"""Return the number of rows that weights of this sum and sum of squares stand for.
-
-    .. math:: n = \max\left(\sum w,\; \frac{(\sum w)^2}{\sum w^2}\right)
-
-    Integer weights are repeated rows; weights below one are not fewer rows, only lighter ones.
-
-    References
-    ----------
-    Kish (1965), Survey sampling, section 11.7, for the second term.
-
-    Examples
-    --------
-    >>> effective_count(6.0, 14.0)  # weights 1, 2 and 3
-    6.0
-    >>> round(effective_count(0.03, 0.0003), 6)  # three weights of 0.01
-    3.0
-    """
-    if weight <= 0.0:
-        return 0.0
-    return max(weight, weight * (weight / max(squared_weight, np.finfo(np.float64).tiny)))
-
-
 class _Answers(NamedTuple):
     """The columns of targets that a block has, as deviations, with their sums."""
 
@@ -399,10 +369,6 @@ class _Answers(NamedTuple):
         return cls(slice(None), matrix, matrix.sum(axis=0), squares)
 
 
-def _pieces(n_rows: int) -> list[slice]:
-    return [slice(start, start + _PIECE_ROWS) for start in range(0, n_rows, _PIECE_ROWS)]
-
-
 def _centred_float32(rows: Floats, mean: Array, weights: Array) -> NDArray[np.float32] | None:
     """Return sqrt(w) (x - mean) in float32; None where its products would not do."""
     if rows.dtype != np.float32 or rows.shape[0] <= _FEW_ROWS:
@@ -423,10 +389,3 @@ def _centred_float32(rows: Floats, mean: Array, weights: Array) -> NDArray[np.fl
 def largest_of(values: Floats) -> float:
     """Return the largest absolute value; 0 where there are none."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-
-
-def _add_to_upper(upper: Array, products: NDArray[np.float32]) -> None:
-    """Add products of which the lower triangle is zero, strip by strip."""
-    for start in range(0, len(upper), _STRIP_ROWS):
-        strip = slice(start, start + _STRIP_ROWS)
-        upper[strip, start:] += products[strip, start:]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks.rows import Array, Rows
+from streamchi2.checks.rows import Array, Indices, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import saved
@@ -140,7 +140,7 @@ class Sample:
     ages: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     weights: Array = field(default_factory=lambda: np.empty(0))
     targets: Array = field(default_factory=lambda: np.empty((0, 0)))
-    rows: NDArray[np.floating[Any]] | sparse.csr_array | None = None
+    rows: Rows | None = None
     # Whether others may hold the same rows, which are then copied before one of them is replaced.
     _shared: bool = field(default=True, init=False, repr=False)
 
@@ -169,25 +169,21 @@ class Sample:
         """
         n_rows = weights.size
         keys = keys_of(rows, self.seed) if keys is None else keys
-        targets = np.empty((n_rows, 0)) if targets is None else targets
+        columns = np.empty((n_rows, 0)) if targets is None else dense(targets, n_targets)
         shares, fading = faded_to_end(n_rows, self.half_life)
-        ages = np.arange(n_rows)[::-1]
+        weights = np.maximum(weights * shares, LEAST_WEIGHT)
+        block = self._holding(keys, np.arange(n_rows)[::-1], weights, columns, rows)
         self.ages = self.ages + n_rows
         self.weights = np.maximum(fading * self.weights, LEAST_WEIGHT)
         self.n_rows += n_rows
-        index = np.arange(n_rows)
         if self.keys.size == self.size:
             # A copy scores no worse than its row does: no row that matters is beyond the worst.
-            worst = self._scores(self.keys, self.ages).max()
-            index = np.flatnonzero(self._scores(keys, ages) <= worst)
-        if index.size:
-            weights = np.maximum(weights * shares, LEAST_WEIGHT)[index]
-            self._take(
-                rows[index], keys[index], ages[index], weights, dense(targets[index], n_targets)
-            )
+            block = block._at(np.flatnonzero(block._scores <= self._scores.max()))
+        if block.keys.size:
+            self._take(block)
 
     def merge(
-        self, other: Self, columns: NDArray[np.intp] | None = None, n_targets: int | None = None
+        self, other: Self, columns: Indices | None = None, n_targets: int | None = None
     ) -> None:
         """Add the sample of another stream; with a half-life both end now.
 
@@ -209,86 +205,82 @@ class Sample:
             width = other.targets.shape[1]
             columns = np.arange(width) if columns is None else columns
             n_targets = max(self.targets.shape[1], width) if n_targets is None else n_targets
-            targets = moved(other.targets, columns, n_targets)
-            self._take(other.rows, other.keys, other.ages, other.weights, targets)
+            self._take(replace(other, targets=moved(other.targets, columns, n_targets)))
         self.n_rows += other.n_rows
 
-    def _take(
-        self,
-        rows: Rows,
-        keys: NDArray[np.uint64],
-        ages: NDArray[np.int64],
-        weights: Array,
-        targets: Array,
-    ) -> None:
-        """Add rows that are as old and weigh as much as it is now."""
-        n_before = self.keys.size
-        keys = np.concatenate([self.keys, keys])
-        ages = np.concatenate([self.ages, ages])
-        weights = np.concatenate([self.weights, weights])
-        known = np.pad(self.targets, ((0, 0), (0, targets.shape[1] - self.targets.shape[1])))
-        targets = np.concatenate([known, targets])
+    def _take(self, other: Self) -> None:
+        """Add rows that are as old, and weigh as much, as it is now."""
+        n_before, width = self.keys.size, other.targets.shape[1]
+        known = np.pad(self.targets, ((0, 0), (0, width - self.targets.shape[1])))
+        keys = np.concatenate([self.keys, other.keys])
+        ages = np.concatenate([self.ages, other.ages])
+        weights = np.concatenate([self.weights, other.weights])
+        targets = np.concatenate([known, other.targets])
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         if first.size < keys.size:
-            original = first[group]
+            original, light = first[group], weights.copy()
             copies = np.flatnonzero(original != np.arange(keys.size))
-            originals, light = original[copies], weights.copy()
+            originals = original[copies]
             np.minimum.at(ages, originals, ages[copies])
             np.add.at(weights, originals, weights[copies])
             # Shares first: a weight times a target may be too large where their mean is not.
             targets *= (light / weights[original])[:, None]
             np.add.at(targets, originals, targets[copies])
+        both = self._holding(keys, ages, weights, targets, None)
         if first.size > self.size:
-            scores = self._scores(keys[first], ages[first])
-            first = first[np.argpartition(scores, self.size - 1)[: self.size]]
+            first = first[np.argpartition(both._scores[first], self.size - 1)[: self.size]]
         stays = np.zeros(keys.size, np.bool_)
         stays[first] = True
         # New rows take the places of those that leave, then more places.
         new = n_before + np.flatnonzero(stays[n_before:])
         leaving = np.flatnonzero(~stays[:n_before])
-        index = np.arange(self.keys.size + new.size - leaving.size)
+        index = np.arange(n_before + new.size - leaving.size)
         index[np.concatenate([leaving, index[n_before:]])] = new
-        self._write(index, rows)
-        self.keys, self.ages = keys[index], ages[index]
-        self.weights, self.targets = weights[index], targets[index]
+        rows = self._rows_at(index, other.rows)
+        vars(self).update(vars(both._at(index)), rows=rows, _shared=self._shared)
 
-    def _write(self, index: NDArray[np.intp], rows: Rows) -> None:
-        """Let the rows be some of those before and more; only those that change are written."""
-        before, n_before = self.rows, self.keys.size
+    def _rows_at(self, index: Indices, more: Rows) -> Rows:
+        """Return rows of these and more; only those that change are written."""
+        rows, n_before = self.rows, self.keys.size
         changed = np.flatnonzero(index >= n_before)
-        if before is None:
-            self.rows = rows[index]
-        elif not changed.size:
-            return
-        elif isinstance(before, np.ndarray) and isinstance(rows, np.ndarray):
-            dtype = np.result_type(before, rows)
-            if self._shared or index.size > n_before or before.dtype != dtype:
-                self.rows, self._shared = np.empty((index.size, rows.shape[1]), dtype), False
-                self.rows[:n_before] = before
-            self.rows[changed] = rows[index[changed] - n_before]
-        else:
-            both = sparse.vstack([sparse.csr_array(before), sparse.csr_array(rows)], format="csr")
-            self.rows = sparse.csr_array(both)[index]
+        if rows is None:
+            return more[index]
+        if not changed.size:
+            return rows
+        if not isinstance(rows, np.ndarray) or not isinstance(more, np.ndarray):
+            both = sparse.vstack([sparse.csr_array(rows), sparse.csr_array(more)], format="csr")
+            return sparse.csr_array(both)[index]
+        dtype = np.result_type(rows, more)
+        if self._shared or index.size > n_before or rows.dtype != dtype:
+            before, rows = rows, np.empty((index.size, rows.shape[1]), dtype)
+            rows[:n_before] = before
+            self._shared = False
+        rows[changed] = more[index[changed] - n_before]
+        return rows
+
+    def _holding(self, *arrays: Any) -> Self:
+        """Return a sample with the same settings of all these rows, however many."""
+        return type(self)(self.size, self.seed, self.half_life, self.n_rows, *arrays)
+
+    def _at(self, index: Indices) -> Self:
+        """Return the sample with some of its rows."""
+        arrays = self.keys, self.ages, self.weights, self.targets
+        rows = None if self.rows is None else self.rows[index]
+        return self._holding(*(array[index] for array in arrays), rows)
 
     def ordered(self) -> Self:
         """Return the sample with its rows by score: the first of them are a smaller sample."""
-        order = np.argsort(self._scores(self.keys, self.ages))
-        names = ("keys", "ages", "weights", "targets", "rows")
-        arrays = {name: getattr(self, name) for name in names if self.rows is not None}
-        return replace(self, **{name: array[order] for name, array in arrays.items()})
+        return self._at(np.argsort(self._scores))
 
     def copy(self) -> Self:
         """Return an independent sample in the same state."""
         self._shared = True
         return replace(self)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A pickle does not show who has read, and arrays of its copies may be read-only.
-        return {**vars(self), "_shared": True}
-
-    def _scores(self, keys: NDArray[np.uint64], ages: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what orders rows, by key and age of the last copy; the smallest stay."""
+    @property
+    def _scores(self) -> NDArray[Any]:
+        """What orders rows, by key and age of the last copy; the smallest stay."""
         if self.half_life is None:
-            return keys
-        uniform = ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        return np.log2(-np.log1p(-uniform)) + ages / self.half_life
+            return self.keys
+        uniform = ((self.keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        return np.log2(-np.log1p(-uniform)) + self.ages / self.half_life
