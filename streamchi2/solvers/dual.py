@@ -16,6 +16,10 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from streamchi2.checks.rows import Array, Floats
 from streamchi2.solvers.linear_model import LinearModel
 
+# Products of float32 take half the time, where there are many; smaller penalties than this share of
+# the mean squared length of rows would fit their rounding.
+_FEW_FEATURES = 256
+_LEAST_OF_SINGLE = 1e-3
 _LIGHTEST = 1e-100  # a row that has faded to this weight counts as nothing
 
 
@@ -59,12 +63,14 @@ class DualFactor:
         if not self.is_definite:
             return
         if not self.n_rows:
-            self._origin = features[0].astype(np.float64)
-            self._rows = np.empty((0, self._origin.size))
+            length = np.square(features - features[0]).sum(axis=1).mean()
+            single = features.shape[1] > _FEW_FEATURES and self.alpha >= _LEAST_OF_SINGLE * length
+            self._origin = features[0].astype(features.dtype if single else np.float64)
+            self._rows = np.empty((0, self._origin.size), self._origin.dtype)
         rows = features - self._origin
-        corner = rows @ rows.T
+        corner = (rows @ rows.T).astype(np.float64, copy=False)
         corner.flat[:: len(rows) + 1] += self.alpha / np.maximum(weights, _LIGHTEST)
-        products = self._rows @ rows.T
+        products = (self._rows @ rows.T).astype(np.float64, copy=False)
         below = solve_triangular(self._lower, products, lower=True, check_finite=False)
         corner -= below.T @ below
         # By columns and without gaps, as LAPACK reads it without a copy.
@@ -86,4 +92,5 @@ class DualFactor:
         dual = solved[:, :-1] - np.outer(solved[:, -1], intercept)
         # Not rows.T @ dual, which takes twice as long for few targets.
         coef = (dual.T @ self._rows).T
-        return LinearModel(coef, intercept - self._origin @ coef, self._origin, self.alpha)
+        origin = self._origin.astype(np.float64)
+        return LinearModel(coef, intercept - origin @ coef, origin, self.alpha)
