@@ -119,11 +119,12 @@ def choose(learnt: Learnt, spec: LearnerSpec) -> Choice:
     statistics, targets = _labelled(learnt)
     with one_blas_thread:
         factors = _class_factors(statistics, spec)
-        rows = _sampled_rows(statistics, spec, factors)
+        size = _SPECTRUM_ROWS if is_dual(learnt, spec) else _SAMPLED_ROWS
+        rows = _sampled_rows(statistics, size, factors)
         _, shares, weights = rows
         by_variance = targets.kind == "numbers"
         scales = None
-        if _is_dual(statistics, spec):
+        if is_dual(learnt, spec):
             spectrum = GramSpectrum.of(SampledRows.alone(*rows, by_variance=by_variance))
             alpha = spectrum.chosen() if isinstance(spec.alpha, str) else spec.alpha
             residuals = spectrum.left_out(alpha)
@@ -166,7 +167,7 @@ def fit(
     linear, scales = None, None
     with one_blas_thread:
         factors = _class_factors(statistics, spec)
-        if _is_dual(statistics, spec):
+        if is_dual(learnt, spec):
             linear = _dual_model(statistics, choice, factors, factor)
         if linear is None:
             problem = RegressionProblem.of(statistics, spec, factors)
@@ -179,14 +180,15 @@ def fit(
 
 def is_dual(learnt: Learnt, spec: LearnerSpec) -> bool:
     """Tell whether the model is solved in dual form."""
-    return learnt.statistics is not None and _is_dual(learnt.statistics, spec)
+    kept = None if learnt.statistics is None else learnt.statistics.kept
+    simple = spec.penalty == "ridge" and spec.n_pca is None and spec.fit_intercept
+    return kept is not None and simple and spec.alpha != 0.0
 
 
 def components_of(learnt: Learnt, n_pca: NumberOfComponents) -> Components:
     """Return principal components of all features, with or without targets."""
     statistics = learnt.statistics
-    if statistics is None:
-        raise ValueError("principal components need statistics of the features, got none")
+    assert statistics is not None
     return Components.of(statistics.features(), statistics.sizes, n_pca)
 
 
@@ -210,17 +212,11 @@ def _labelled(learnt: Learnt) -> tuple[FeatureStatistics, Targets]:
     return statistics, targets
 
 
-def _is_dual(statistics: FeatureStatistics, spec: LearnerSpec) -> bool:
-    simple = spec.penalty == "ridge" and spec.n_pca is None and spec.fit_intercept
-    return statistics.kept is not None and simple and spec.alpha != 0.0
-
-
 def _sampled_rows(
-    statistics: FeatureStatistics, spec: LearnerSpec, factors: Array | None
+    statistics: FeatureStatistics, size: int, factors: Array | None
 ) -> tuple[Array, Array, Array]:
     """Return features, targets and weights of rows to be left out, each with all its copies."""
-    is_dual = _is_dual(statistics, spec)
-    sample = statistics.sampled(_SPECTRUM_ROWS if is_dual else _SAMPLED_ROWS)
+    sample = statistics.sampled(size)
     weights, targets = sample.weights, dense(sample.targets, statistics.n_targets)
     if factors is not None:
         members = weights[:, None] * targets * factors

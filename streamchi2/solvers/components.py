@@ -21,6 +21,7 @@ class Eigenpairs:
 
     values: Array  # (n,)
     vectors: Array  # (d, n)
+    total: float  # trace of the matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,6 @@ class Components:
 
     mean: Array  # (D,)
     pairs: tuple[Eigenpairs, ...]
-    variance_shares: tuple[Array, ...]
     count: float  # of rows
     weight: float
 
@@ -43,13 +43,10 @@ class Components:
         ``n_pca``, a number or a share of the variance, may differ between descriptors; None: all.
         """
         numbers = n_pca if isinstance(n_pca, tuple) else (n_pca,) * len(sizes)
-        scatter, pairs, shares = moments.scatter(), [], []
-        for columns, number in zip(consecutive(sizes), numbers, strict=True):
-            block = scatter[columns, columns]
-            pairs.append(principal_components(block, number))
-            total = float(block.trace())
-            shares.append(pairs[-1].values / (total if total > 0.0 else np.inf))
-        return cls(moments.mean, tuple(pairs), tuple(shares), moments.count, moments.weight)
+        scatter = moments.scatter()
+        blocks = [scatter[columns, columns] for columns in consecutive(sizes)]
+        pairs = tuple(map(principal_components, blocks, numbers))
+        return cls(moments.mean, pairs, moments.count, moments.weight)
 
     @property
     def vectors(self) -> Array:
@@ -63,17 +60,20 @@ class Components:
         return consecutive(tuple(pairs.values.size for pairs in self.pairs))
 
     @property
+    def variance_shares(self) -> tuple[Array, ...]:
+        """Share of the variance of its descriptor that each component holds."""
+        return tuple(pairs.values / (pairs.total or np.inf) for pairs in self.pairs)
+
+    @property
     def variances(self) -> tuple[Array, ...]:
         """Variance along each component: scatter over the number of rows less one."""
-        freedom = max(self.count - 1.0, 1.0)
-        return tuple(values**2 / freedom for values in self.singular_values)
+        return tuple(pairs.values * self._scale for pairs in self.pairs)
 
     @property
     def singular_values(self) -> tuple[Array, ...]:
         """Singular values of the centred features: roots of the scatter along each component."""
-        # Weights need not count rows: the scatter is per unit of weight.
-        per_row = self.count / self.weight if self.weight > 0.0 else 1.0
-        return tuple(np.sqrt(pairs.values * per_row) for pairs in self.pairs)
+        freedom = max(self.count - 1.0, 1.0)
+        return tuple(np.sqrt(variances * freedom) for variances in self.variances)
 
     @property
     def noise_variances(self) -> tuple[float, ...]:
@@ -82,14 +82,16 @@ class Components:
         As in scikit-learn, directions in which so few rows cannot vary do not count.
         """
         noise = []
-        for pairs, variances, shares in zip(
-            self.pairs, self.variances, self.variance_shares, strict=True
-        ):
-            n_left = min(len(pairs.vectors), round(self.count)) - variances.size
-            share = float(shares.sum())
-            rest = float(variances.sum()) * (1.0 - share) / (share or 1.0)
-            noise.append(max(rest, 0.0) / n_left if n_left > 0 else 0.0)
+        for pairs in self.pairs:
+            n_left = min(len(pairs.vectors), round(self.count)) - pairs.values.size
+            rest = max(pairs.total - float(pairs.values.sum()), 0.0)
+            noise.append(rest * self._scale / n_left if n_left > 0 else 0.0)
         return tuple(noise)
+
+    @property
+    def _scale(self) -> float:
+        # Weights need not count rows: the scatter is per unit of weight.
+        return self.count / (self.weight or 1.0) / max(self.count - 1.0, 1.0)
 
 
 def consecutive(sizes: tuple[int, ...]) -> tuple[slice, ...]:
@@ -148,4 +150,5 @@ def principal_components(scatter: Array, n_pca: float | None = None) -> Eigenpai
     values, vectors = values[:n_pairs], vectors[:, :n_pairs]
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.sign(vectors[largest, np.arange(n_pairs)])
-    return Eigenpairs(values, np.ascontiguousarray(vectors * signs))
+    total = float(scatter.trace())
+    return Eigenpairs(values, np.ascontiguousarray(vectors * signs), total)

@@ -296,13 +296,9 @@ class GroupLassoFit:
         .. math:: \mathrm{tr}\,R_g^\top (I + HD)^{-1} H R_h
         """
         scatter, groups = self.lasso.scatter, self.lasso.groups
-        parts = [self.residual[group] for group in groups]
-        images = [scatter[:, group] @ part for group, part in zip(groups, parts, strict=True)]
+        images = [scatter[:, group] @ self.residual[group] for group in groups]
         direct = np.array(
-            [
-                [np.vdot(part, image[group]) for image in images]
-                for group, part in zip(groups, parts, strict=True)
-            ]
+            [[np.vdot(self.residual[group], image[group]) for image in images] for group in groups]
         )
         inside = [self._inverse.times(self._roots * image[self._active]) for image in images]
         flat = np.reshape(inside, (len(groups), -1))

@@ -110,8 +110,8 @@ class ElasticNet:
         nothing = least = sample.error(self.left_out(best, coef, sample))
         for alpha in weaker:
             # The gap is in units of |y|^2: where less is left to explain it has to be smaller.
-            left = 10.0 * least / max(nothing, _TINY)
-            coef = self._descended(alpha, coef, _ROUGH * min(1.0, max(1e-5, left)))
+            left = np.clip(10.0 * least / max(nothing, _TINY), 1e-5, 1.0)
+            coef = self._descended(alpha, coef, _ROUGH * left)
             error = sample.error(self.left_out(alpha, coef, sample))
             if error < least * (1.0 - TIE):
                 best, least = alpha, error
@@ -170,7 +170,8 @@ class ElasticNet:
 
     def _weights(self, alpha: float) -> tuple[float, float]:
         """Return lambda_1 and lambda_2."""
-        return self.weight * alpha * self.l1_ratio, self.weight * alpha * (1.0 - self.l1_ratio)
+        both = self.weight * alpha
+        return both * self.l1_ratio, both * (1.0 - self.l1_ratio)
 
     def _active(
         self, alpha: float, coef: Array
