@@ -186,23 +186,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=one_blas_thread.start_afresh)
 
 
-class _Note:
-    """Handler that keeps Ctrl-C for the handler that was there before."""
-
-    __slots__ = ("frames", "handler")
-
-    def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
-        self.handler = handler
-        self.frames: list[FrameType | None] = []
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.frames[:] = [frame]  # a second one before the first is delivered says no more
-
-    def deliver(self) -> None:
-        if self.frames:
-            self.handler(signal.SIGINT, self.frames.pop())
-
-
 class deferred_interrupts:  # noqa: N801  # read as a statement: with deferred_interrupts():
     """Context in which Ctrl-C waits for a checkpoint or the end.
 
@@ -225,30 +208,38 @@ class deferred_interrupts:  # noqa: N801  # read as a statement: with deferred_i
     ['the block is finished', 'stopped']
     """
 
-    __slots__ = ("_note",)
+    __slots__ = ("_frames", "_handler")
 
     def __enter__(self) -> None:
-        self._note: _Note | None = None
+        self._frames: list[FrameType | None] = []
+        self._handler: Any = None
         handler = signal.getsignal(signal.SIGINT)
-        if callable(handler) and not isinstance(handler, _Note) and _in_main_thread():
-            self._note = _Note(handler)
+        inner = isinstance(handler, deferred_interrupts)
+        if callable(handler) and not inner and _in_main_thread():
+            self._handler = handler
             # Last: Ctrl-C that comes before this raises here, and nothing is to be undone.
-            signal.signal(signal.SIGINT, self._note)
+            signal.signal(signal.SIGINT, self)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Note Ctrl-C for the handler that was there before."""
+        self._frames[:] = [frame]  # a second one before the first is delivered says no more
 
     def __exit__(self, *_: object) -> None:
-        note = self._note
-        if note is None:  # not the outermost
-            return
-        if isinstance(signal.getsignal(signal.SIGINT), _Note):  # not if the caller set another
-            signal.signal(signal.SIGINT, note.handler)
-        note.deliver()
+        if self._handler is not None and signal.getsignal(signal.SIGINT) is self:
+            signal.signal(signal.SIGINT, self._handler)  # not if the caller set another
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Call that handler if Ctrl-C has come."""
+        if self._frames:
+            self._handler(signal.SIGINT, self._frames.pop())
 
 
 def checkpoint() -> None:
     """Deliver Ctrl-C where it has been waiting; a place where the state is whole."""
-    note = signal.getsignal(signal.SIGINT)
-    if isinstance(note, _Note) and _in_main_thread():
-        note.deliver()
+    waiting = signal.getsignal(signal.SIGINT)
+    if isinstance(waiting, deferred_interrupts) and _in_main_thread():
+        waiting.deliver()
 
 
 def _in_main_thread() -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import DTypeLike
 
@@ -22,21 +22,6 @@ _FORMATS = {
     "csv": (".csv", ".csv.gz"),
     "json": (".jsonl", ".ndjson"),
 }
-
-
-class Files(NamedTuple):
-    """Files in the order in which they are read.
-
-    Parameters
-    ----------
-    paths : list of str
-        As they were given; a single one may be an address.
-    root : str or None
-        The folder they were looked for in; None where they were named one by one.
-    """
-
-    paths: list[str]
-    root: str | None = None
 
 
 def as_source(
@@ -89,7 +74,7 @@ delimiter is given
     as_positive_int(batch_size, name="batch_size")
     if name is not None:
         as_source_name(name)
-    files = files_named_by(source)
+    files = _files_of(source)
     if delimiter is not None and (files is None or len(str(delimiter)) != 1):
         raise ValueError(
             "delimiter must be one character, and left out unless source is a file, got "
@@ -98,15 +83,15 @@ delimiter is given
     if files is None and not _may_be_table(source):
         options = {"target": target, "weight": weight, "columns": columns}
         return _iterable_source(source, name, {**options, "target_dtype": target_dtype})
-    kind = "csv" if files is None or delimiter is not None else _format_of(files.paths)
+    paths, root = files or ([], None)
+    kind = "csv" if files is None or delimiter is not None else _format_of(paths)
     from streamchi2.sources import tables  # needs pyarrow, which batches do not
 
     target_type = None if target_dtype is None else tables.as_target_type(target_dtype)
     if files is None:
-        root, dataset = None, tables.dataset_of(source)
+        dataset = tables.dataset_of(source)
     else:
-        root = files.root
-        dataset = tables.file_dataset(files.paths, kind, delimiter or ",", target, target_type)
+        dataset = tables.file_dataset(paths, kind, delimiter or ",", target, target_type)
     chosen = tables.chosen_columns(dataset.schema, target, weight, columns)
     table = tables.TableReader(dataset, target, weight, chosen, target_type, batch_size, name, root)
     names = tuple(part.name for part in table.parts if part.name is not None)
@@ -139,11 +124,11 @@ def _iterable_source(source: Any, name: str | None, options: dict[str, Any]) -> 
     return Source(partial(iterable_batches, source, name), names, n_rows)
 
 
-def files_named_by(source: Any) -> Files | None:
+def _files_of(source: Any) -> tuple[list[str], str | None] | None:
     """Return the files that a source stands for, or None where it stands for none.
 
-    Those of a folder or a pattern come in the order of their paths, those of a list as they are
-    listed.
+    Those of a folder or a pattern come in the order of their paths, with the folder that they were
+    looked for in; those of a list as they are listed. A single path may be an address.
     """
     if isinstance(source, str | os.PathLike):
         return _files_at(os.fspath(source))
@@ -151,13 +136,13 @@ def files_named_by(source: Any) -> Files | None:
         return None
     if not all(isinstance(path, str | os.PathLike) for path in source):
         return None
-    return Files([path for part in source for path in _files_at(os.fspath(part)).paths])
+    return [path for part in source for path in _files_at(os.fspath(part))[0]], None
 
 
-def _files_at(path: str) -> Files:
+def _files_at(path: str) -> tuple[list[str], str | None]:
     is_folder = os.path.isdir(path)
     if not is_folder and (os.path.exists(path) or not glob.has_magic(path)):
-        return Files([path])
+        return [path], None
     pattern = os.path.join(glob.escape(path), "**", "*") if is_folder else path
     root = path if is_folder else os.path.dirname(re.split(r"[*?[]", path)[0])
     paths = sorted(file for file in glob.glob(pattern, recursive=True) if os.path.isfile(file))
@@ -165,7 +150,7 @@ def _files_at(path: str) -> Files:
         paths = [file for file in paths if f"{os.sep}_" not in file[len(root.rstrip(os.sep)) :]]
     if not paths:
         raise FileNotFoundError(f"source must hold or match at least one file, got {path!r}")
-    return Files(paths, os.path.abspath(root))
+    return paths, os.path.abspath(root)
 
 
 def _format_of(paths: list[str]) -> str:
