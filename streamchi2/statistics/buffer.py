@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks.rows import Array, Floats
+from streamchi2.checks.rows import Array, Floats, Rows
 from streamchi2.saving import saved
 from streamchi2.statistics.targets import aligned, has_target, matrix
 
@@ -56,7 +56,7 @@ class Block:
     Targets are codes of labels, -1 where absent, or columns of numbers, NaN where absent.
     """
 
-    rows: NDArray[np.floating[Any]] | sparse.csr_array
+    rows: Rows
     targets: NDArray[np.int64] | Annotated[Array, "any"] | None
     weights: Array
 

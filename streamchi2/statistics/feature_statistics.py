@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.checks.rows import Array, Floats
+from streamchi2.checks.rows import Array, Floats, Indices
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
 from streamchi2.statistics.moments import Moments, RegressionMoments, largest_of, of_classes
-from streamchi2.statistics.sample import Sample
+from streamchi2.statistics.sample import Keys, Sample
 from streamchi2.statistics.targets import aligned, dense, has_target, matrix, moved
 from streamchi2.statistics.weights import LEAST_WEIGHT, faded_to_end
 
@@ -25,12 +25,12 @@ _LARGEST = 1e150  # of features times the roots of their weights: squares can be
 class Kept:
     """Features of rows with a target, in the order of the stream, with weights as of now."""
 
-    features: NDArray[np.floating[Any]]  # (n, D)
+    features: Floats  # (n, D)
     targets: NDArray[np.int64] | Array  # codes (n,), or columns (n, T)
     weights: Array  # (n,)
-    keys: NDArray[np.uint64]  # (n,), hashes of the rows they come from
+    keys: Keys  # (n,), hashes of the rows they come from
     # Of which the features are the first rows; no other object writes into the rest.
-    _room: NDArray[np.floating[Any]] | None = field(default=None, init=False, repr=False)
+    _room: Floats | None = field(default=None, init=False, repr=False)
 
     def append(self, rows: Kept, fading: float = 1.0) -> None:
         """Add more rows, after letting those so far count ``fading`` times as much."""
@@ -122,7 +122,7 @@ class FeatureStatistics:
         targets: NDArray[Any] | None,
         n_targets: int,
         weights: Array,
-        keys: NDArray[np.uint64] | None,
+        keys: Keys | None,
     ) -> None:
         """Add the next block of rows.
 
@@ -156,7 +156,7 @@ class FeatureStatistics:
         features: Floats,
         targets: NDArray[Any],
         weights: Array,
-        keys: NDArray[np.uint64],
+        keys: Keys,
     ) -> None:
         shares, fading = faded_to_end(weights.size, self.half_life)
         targets = aligned(targets, self.n_targets)
@@ -265,7 +265,7 @@ class FeatureStatistics:
     def merge(
         self,
         other: Self,
-        columns: NDArray[np.intp] | None = None,
+        columns: Indices | None = None,
         n_targets: int | None = None,
     ) -> None:
         """Add everything that another one has seen, which stays as it is.
@@ -295,7 +295,7 @@ class FeatureStatistics:
         self.counted += other.counted
         self.counted_unlabelled += other.counted_unlabelled
 
-    def _merge_labelled(self, other: Self, columns: NDArray[np.intp]) -> None:
+    def _merge_labelled(self, other: Self, columns: Indices) -> None:
         fits = not self.labelled and self.n_labelled + other.n_labelled <= self.cap
         if fits and other.kept is not None:
             targets = moved(other.kept.targets, columns, self.n_targets)

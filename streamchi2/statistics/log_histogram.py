@@ -69,6 +69,8 @@ class LogHistogram:
     ----------
     n_rows : int
         Rows seen, each counted once whatever its weight. Rows of weight zero are not seen.
+    n_zeros : float
+        Weight of all zeros.
 
     Notes
     -----
@@ -95,7 +97,7 @@ class LogHistogram:
         "n_rows": int,
         "_first_key": int,
         "_counts": Array,
-        "_zeros": float,
+        "n_zeros": float,
     }
 
     def __init__(self, bins_per_octave: int = 64, half_life: float | None = None) -> None:
@@ -117,7 +119,7 @@ class LogHistogram:
         # Bin first_key + i holds counts[i].
         self._first_key = 0
         self._counts = np.zeros(0)
-        self._zeros = 0.0
+        self.n_zeros = 0.0
 
     def _saved_state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._saved_fields}
@@ -133,7 +135,7 @@ class LogHistogram:
         last = self._first_key + self._counts.size
         if self._first_key < 0 or last > _OCTAVES * self.bins_per_octave:
             raise ValueError("bins must lie in the range of floats")
-        if self._zeros < 0.0 or (self._counts < 0.0).any():
+        if self.n_zeros < 0.0 or (self._counts < 0.0).any():
             raise ValueError("counts must not be negative")
 
     def update(self, X: ArrayLike | Rows, sample_weight: ArrayLike | None = None) -> Self:
@@ -177,7 +179,7 @@ class LogHistogram:
         values, n_values = _nonzero_values(rows)
         shares, fading = faded_to_end(n_rows, self.half_life)
         amounts = weights * shares
-        zeros = np.append(fading * self._zeros, amounts * (n_columns - n_values))
+        zeros = np.append(fading * self.n_zeros, amounts * (n_columns - n_values))
         keys = bin_keys(values, self.bins_per_octave)
         if values.size:
             self._span(int(keys.min()), int(keys.max()) + 1)
@@ -188,7 +190,7 @@ class LogHistogram:
             # The subnormal are slow to compute with, and long faded.
             self._counts[self._counts < _LIMITS.tiny] = 0.0
             zeros[zeros < _LIMITS.tiny] = 0.0
-        self._zeros = float(np.cumsum(zeros)[-1])
+        self.n_zeros = float(np.cumsum(zeros)[-1])
         self.n_rows += n_rows
 
     def _span(self, low: int, end: int) -> None:
@@ -215,7 +217,7 @@ class LogHistogram:
             self._span(other._first_key, other._first_key + size)
             start = other._first_key - self._first_key
             self._counts[start : start + size] += other._counts
-        self._zeros += other._zeros
+        self.n_zeros += other.n_zeros
         self.n_rows += other.n_rows
         return self
 
@@ -263,11 +265,6 @@ class LogHistogram:
     def total(self) -> float:
         """Weight of all non-zero values."""
         return float(self._counts.sum())
-
-    @property
-    def n_zeros(self) -> float:
-        """Weight of all zeros."""
-        return self._zeros
 
     @property
     def low(self) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import dsyr, dsyr2, dsyrk, ssyrk
 
-from streamchi2.checks.rows import Array, Floats
+from streamchi2.checks.rows import Array, Floats, Indices
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import saved
 
@@ -266,7 +266,7 @@ class Moments:
                 setattr(self, name, np.pad(getattr(self, name), (0, more)))
             self.cross = np.pad(self.cross, ((0, more), (0, 0)))
 
-    def merge(self, other: Self, columns: NDArray[np.intp] | None = None) -> None:
+    def merge(self, other: Self, columns: Indices | None = None) -> None:
         """Add everything that another one has seen, which stays as it is.
 
         Parameters
@@ -345,7 +345,7 @@ def of_classes(parts: Sequence[Moments], factors: Array) -> Moments:
 class _Answers(NamedTuple):
     """The columns of targets that a block has, as deviations, with their sums."""
 
-    columns: NDArray[np.intp] | slice
+    columns: Indices | slice
     weighted: Array | sparse.csr_array  # times the weights of rows
     sums: Array
     squares: Array

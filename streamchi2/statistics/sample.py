@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,12 @@ from streamchi2.saving import saved
 from streamchi2.statistics.targets import dense, moved
 from streamchi2.statistics.weights import LEAST_WEIGHT, faded_to_end
 
+Keys: TypeAlias = NDArray[np.uint64]
+
 _PIECE_ROWS = 64  # temporaries stay in cache
 
 
-def keys_of(rows: Rows, seed: int) -> NDArray[np.uint64]:
+def keys_of(rows: Rows, seed: int) -> Keys:
     r"""Return a hash of the content of each row: equal rows have equal keys, whatever their form.
 
     With :math:`b_j` the bits of the value in column j as float32, stirred, and :math:`a_j` random
@@ -60,11 +62,11 @@ def keys_of(rows: Rows, seed: int) -> NDArray[np.uint64]:
     return mixed_bits(totals, seed)
 
 
-def _multipliers(columns: NDArray[Any], seed: int) -> NDArray[np.uint64]:
+def _multipliers(columns: NDArray[Any], seed: int) -> Keys:
     return mixed_bits(columns.astype(np.uint64), seed + 1)
 
 
-def _stirred(values: NDArray[Any]) -> NDArray[np.uint64]:
+def _stirred(values: NDArray[Any]) -> Keys:
     """Return the bits of values as float32, so that low bits differ where high bits do."""
     with np.errstate(over="ignore", invalid="ignore"):
         single = values.astype(np.float32)
@@ -136,7 +138,7 @@ class Sample:
     seed: int
     half_life: float | None = None
     n_rows: int = 0
-    keys: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    keys: Keys = field(default_factory=lambda: np.empty(0, np.uint64))
     ages: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     weights: Array = field(default_factory=lambda: np.empty(0))
     targets: Array = field(default_factory=lambda: np.empty((0, 0)))
@@ -150,7 +152,7 @@ class Sample:
         weights: Array,
         targets: NDArray[Any] | None = None,
         n_targets: int = 0,
-        keys: NDArray[np.uint64] | None = None,
+        keys: Keys | None = None,
     ) -> None:
         """Add the next rows of the stream, of positive weight, none without target.
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks.rows import Array
+from streamchi2.checks.rows import Array, Indices
 from streamchi2.checks.targets import as_label
 from streamchi2.errors import StateMismatchError
 from streamchi2.saving import Label, saved
@@ -49,7 +49,7 @@ class Targets:
     Examples
     --------
     >>> targets, codes = Targets("labels").encode(np.array(["spam", "ham", "spam"]))
-    >>> targets.labels, codes
+    >>> targets.names, codes
     (('spam', 'ham'), array([0, 1, 0]))
     >>> targets.encode(["eggs", "ham"])[1]
     array([2, 1])
@@ -79,22 +79,12 @@ class Targets:
             raise ValueError("names must be distinct")
 
     @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels, or the names of columns."""
-        return self.names
-
-    @property
     def n_columns(self) -> int:
         """Number of columns; where they have names one, of zeros, before the first name."""
         return max(len(self.names), int(self.kind != "labels"))
 
     @property
-    def has_probabilities(self) -> bool:
-        """Whether columns are labels, which have a probability."""
-        return self.kind != "numbers"
-
-    @property
-    def classes_sorted(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    def classes_sorted(self) -> tuple[NDArray[Any], Indices]:
         """Labels as an array, sorted, and the column of each; other columns as they came.
 
         The array has dtype object where another one would change a label.
@@ -181,7 +171,7 @@ array([0., 1.]))
             return np.full(n_rows, -1, dtype=np.int64)
         return np.full((n_rows, self.n_columns), np.nan)
 
-    def merged(self, other: Self) -> tuple[Self, NDArray[np.intp]]:
+    def merged(self, other: Self) -> tuple[Self, Indices]:
         """Return what two streams know together, and the columns there of the other one's columns.
 
         Law: the names of both, in any order of merging.
@@ -318,7 +308,7 @@ def aligned(block: NDArray[Any], n_columns: int) -> NDArray[Any]:
     return block if block.ndim == 1 else moved(block, np.arange(block.shape[1]), n_columns)
 
 
-def moved(block: NDArray[Any], columns: NDArray[np.intp], n_columns: int) -> NDArray[Any]:
+def moved(block: NDArray[Any], columns: Indices, n_columns: int) -> NDArray[Any]:
     """Return the targets of a block after :meth:`Targets.merged` has given their columns.
 
     >>> moved(np.array([0, -1, 1]), np.array([2, 0]), 3)

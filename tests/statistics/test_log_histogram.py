@@ -201,7 +201,7 @@ def test_reading_copying_and_pickling_change_nothing(stream, half_life):
         ("_first_key", -1, "range of floats"),
         ("_first_key", 2047 * 64, "range of floats"),
         ("_counts", np.array([1, -1]), "must not be negative"),
-        ("_zeros", -1, "must not be negative"),
+        ("n_zeros", -1.0, "must not be negative"),
     ],
 )
 def test_forged_counts_are_refused(name, value, message):

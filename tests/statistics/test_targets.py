@@ -24,11 +24,11 @@ def test_labels_are_objects_with_the_equality_of_python(batches):
         codes += block.tolist()
     labels = [label for batch in batches for label in batch]
     firsts = list(dict.fromkeys(labels))
-    assert [targets.labels[code] for code in codes] == labels
-    assert list(map(repr, targets.labels)) == list(map(repr, firsts))  # as first seen
+    assert [targets.names[code] for code in codes] == labels
+    assert list(map(repr, targets.names)) == list(map(repr, firsts))  # as first seen
     assert targets == Targets("labels").encode(labels)[0]
     classes, order = targets.classes_sorted
-    assert classes.tolist() == sorted(firsts) == [targets.labels[column] for column in order]
+    assert classes.tolist() == sorted(firsts) == [targets.names[column] for column in order]
     assert loaded(dumped(targets)) == targets
 
 
@@ -39,8 +39,8 @@ def test_merging_is_a_union_and_moves_the_codes_of_the_other_side(batches):
         theirs, block = Targets("labels").encode(batch)
         merged, columns = merged.merged(theirs)
         codes = moved(block, columns, merged.n_columns)
-        assert [merged.labels[code] for code in codes] == batch
-    assert set(merged.labels) == {label for batch in batches for label in batch}
+        assert [merged.names[code] for code in codes] == batch
+    assert set(merged.names) == {label for batch in batches for label in batch}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_arrays_of_labels_have_the_type_of_numpy_unless_it_changes_one(labels, d
 
 def test_declared_classes_are_all_there_will_be():
     declared = Targets("labels").encode(["b"])[0].declared(["a", "b", "c"])
-    assert declared.labels == ("b", "a", "c")
+    assert declared.names == ("b", "a", "c")
     assert declared.declared(["c", "b", "a"]) is not None
     assert declared.merged(Targets("labels").encode(["c"])[0])[1].tolist() == [2]
     with pytest.raises(ValueError, match=r"one of the declared classes .* got 'd' at row 1"):
