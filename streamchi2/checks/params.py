@@ -146,7 +146,7 @@ def divided(
     if number is None:
         return (None,) * len(names)
     if isinstance(number, Mapping):
-        given = [of_descriptor(number, one, names, param=name) for one in names]
+        given = of_each(number, names, name=name)
         return tuple(
             None if part is None else check(part, name=f"{name}[{one!r}]")
             for one, part in zip(names, given, strict=True)
@@ -158,20 +158,24 @@ def divided(
     return tuple(share + (index < rest) for index in range(len(names)))
 
 
-def of_descriptor(value: Any, name: str, names: Sequence[str], *, param: str) -> Any:
-    """Return the value of a parameter for one descriptor: its own, or the one for all.
+def of_each(value: Any, names: Sequence[str] | None, *, name: str) -> tuple[Any, ...]:
+    """Return the value of a parameter for each descriptor: its own, or the one for all.
 
-    >>> of_descriptor({"hog": 2.0, "bow": "auto"}, "bow", ("hog", "bow"), param="beta")
-    'auto'
+    Without descriptors it is the value alone.
+
+    >>> of_each({"hog": 2.0, "bow": "auto"}, ("bow", "hog"), name="beta")
+    ('auto', 2.0)
+    >>> of_each(2.0, ("bow", "hog"), name="beta"), of_each(2.0, None, name="beta")
+    ((2.0, 2.0), (2.0,))
     """
-    if not isinstance(value, Mapping):
-        return value
+    if names is None or not isinstance(value, Mapping):
+        return (value,) * (1 if names is None else len(names))
     if set(value) != set(names):
         raise ValueError(
-            f"{param} must have a value for each of the descriptors {', '.join(names)}, "
+            f"{name} must have a value for each of the descriptors {', '.join(names)}, "
             f"got {dict(value)!r}"
         )
-    return value[name]
+    return tuple(value[each] for each in names)
 
 
 def _as_float(value: Any) -> float:
