@@ -30,15 +30,15 @@ def plan_block(
     spec: BlockSpec,
     rows: Rows,
     weights: NDArray[np.float64],
-    histogram: LogHistogram,
     *,
     final: bool = True,
 ) -> MapBlock:
-    """Return a block from its normalized rows and their histogram.
+    """Return a block for a stream that begins with these normalized rows.
 
     One that is not final serves for a while: it is planned quickly.
     """
-    beta = spec.beta
+    histogram, beta = LogHistogram(half_life=spec.half_life), spec.beta
+    histogram.absorb(rows, weights)
     if isinstance(beta, str):
         n_rows = _DISTANCE_ROWS if final else _PROVISIONAL_ROWS
         beta = usual_beta(rows[:n_rows], weights[:n_rows])

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
 from streamchi2.checks.params import (
@@ -16,10 +15,10 @@ from streamchi2.checks.params import (
     as_positive_float,
     as_positive_int,
     divided,
-    of_descriptor,
+    of_each,
 )
 from streamchi2.checks.rows import Rows, place_of
-from streamchi2.features.feature_map import ColumnNumbers, normalized, parts_of
+from streamchi2.features.feature_map import ColumnNumbers, normalized, parts_of, values_of
 from streamchi2.hashing import mixed_bits
 from streamchi2.saving import Value, same, saved
 from streamchi2.series import SERIES, Series
@@ -65,9 +64,8 @@ class BlockSpec(Value):
         as_choice(self.dtype, ("float32", "float64"), name="dtype")
         as_positive_float(self.dof, name="dof")
         self.basis_class.check_params(self.n_components, self.dof)
-        _number_or_auto(self.beta, as_positive_float, name="beta")
-        _number_or_auto(self.n_terms, as_positive_int, name="n_terms")
-        if not isinstance(self.n_terms, str):
+        _is_auto(self.beta, as_positive_float, name="beta")
+        if not _is_auto(self.n_terms, as_positive_int, name="n_terms"):
             self.series_class.check_n_terms(self.n_terms)
         if not isinstance(self.adapt, bool | np.bool_):
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
@@ -80,18 +78,16 @@ class BlockSpec(Value):
             self._check_landmarks(self.landmarks)
 
     def _check_buckets(self) -> None:
-        if self.n_buckets is None:
-            if self.n_features >= OPEN_ENDED:
-                raise TypeError("n_buckets must be a number or 'auto' for named columns, got None")
+        n_buckets = self.n_buckets
+        if n_buckets is None and self.n_features >= OPEN_ENDED:
+            raise TypeError("n_buckets must be a number or 'auto' for named columns, got None")
+        if n_buckets is None or _is_auto(n_buckets, as_positive_int, name="n_buckets"):
             return
-        _number_or_auto(self.n_buckets, as_positive_int, name="n_buckets")
-        if isinstance(self.n_buckets, str):
-            return
-        HashBuckets(int(self.n_buckets), seed=0)  # refuses too many
-        if self.basis_class.sizes_itself and self.n_buckets != self.n_components:
+        HashBuckets(int(n_buckets), seed=0)  # refuses too many
+        if self.basis_class.sizes_itself and n_buckets != self.n_components:
             raise ValueError(
                 f"n_buckets must be 'auto' or n_components with basis={self.basis!r}, which folds "
-                f"into n_components buckets, got {self.n_buckets} and {self.n_components}"
+                f"into n_components buckets, got {n_buckets} and {self.n_components}"
             )
 
     def _check_landmarks(self, landmarks: LandmarkRows) -> None:
@@ -100,11 +96,11 @@ class BlockSpec(Value):
                 f"landmarks must be None unless basis is 'landmarks', got {landmarks!r} "
                 f"with basis {self.basis!r}"
             )
-        assert self.n_components is not None
-        if landmarks.rows.shape[0] < self.n_components:
+        n_rows, n_components = landmarks.rows.shape[0], self.n_components
+        if n_components is not None and n_rows < n_components:
             raise ValueError(
-                f"landmarks must be at least n_components rows, got {landmarks.rows.shape[0]} for "
-                f"n_components={self.n_components}: m landmarks carry m features"
+                f"landmarks must be at least n_components rows, got {n_rows} for "
+                f"n_components={n_components}: m landmarks carry m features"
             )
 
     @property
@@ -128,30 +124,19 @@ class BlockSpec(Value):
         return self.basis_class.exact_kernel is Basis.exact_kernel
 
     @property
+    def is_limited(self) -> bool:
+        """Whether features grow with values, so that those of very large ones cannot be held."""
+        return not self.has_scale and self.norm is None
+
+    @property
     def largest_value(self) -> float:
         """The largest value of X whose features can be held, and their squares summed."""
-        unlimited = self.has_scale or self.norm is not None
-        return np.inf if unlimited else _LARGEST_VALUES[self.dtype]
+        return _LARGEST_VALUES[self.dtype] if self.is_limited else np.inf
 
     @property
     def least_value(self) -> float:
         """Rows of no larger values have features that vanish."""
-        limited = self.largest_value < np.inf and self.dtype == "float32"
-        return _LEAST_VALUE if limited else 0.0
-
-    def refuse_too_large(self, rows: Rows, where: Callable[[int, int], str], name: str) -> None:
-        """Refuse validated rows with a value above the largest."""
-        values, largest = rows.data if sparse.issparse(rows) else rows, self.largest_value
-        if float(np.max(values, initial=0.0)) <= largest:
-            return
-        first = int(np.argmax(np.asarray(values) > largest))
-        wider = " or dtype='float64'" if self.dtype == "float32" else ""
-        raise ValueError(
-            f"{name} must be at most {largest:.0e} with basis={self.basis!r} and "
-            f"dtype={self.dtype!r}, since features grow as square roots of values, got "
-            f"{np.asarray(values).flat[first]}{where(*place_of(rows, first))}; divide {name} by a "
-            f"constant, or give norm='l1'{wider}"
-        )
+        return _LEAST_VALUE if self.is_limited and self.dtype == "float32" else 0.0
 
     def normalized(self, rows: Rows) -> Rows:
         """Return rows as the series sees them."""
@@ -202,34 +187,37 @@ class MapSpec(Value):
         columns : mapping of str to tuple of int or range, optional
             What each descriptor reads.
         """
-        chosen = {name: params[name] for name in (*_OF_DESCRIPTOR, *_SHARED) if name in params}
-        whole = params.get("landmarks")
-        if whole is not None:
-            whole = LandmarkRows.read(whole)
-            if whole.rows.shape[1] != n_features:
+        names = None if columns is None else tuple(columns)
+        views = [None] if columns is None else [as_range(each) for each in columns.values()]
+        whole = None
+        if params.get("landmarks") is not None:
+            whole = LandmarkRows.read(params["landmarks"]).rows
+            if whole.shape[1] != n_features:
                 raise ValueError(
-                    f"landmarks must have as many columns as X, got {whole.rows.shape[1]} and {n_features}"
+                    "landmarks must have as many columns as X, got "
+                    f"{whole.shape[1]} and {n_features}"
                 )
-        if columns is None:
-            here = chosen | {"n_components": params["n_components"], "seed": seed}
-            here["landmarks"] = _landmarks(whole, None, params["norm"])
-            return cls(n_features, (BlockSpec(n_features=n_features, **here),))
-        columns = {name: as_range(each) for name, each in columns.items()}
-        names = tuple(columns)
-        sizes = divided(params["n_components"], names, name="n_components")
+        shared = {name: params[name] for name in _SHARED if name in params}
+        own = {
+            name: of_each(params[name], names, name=name)
+            for name in _OF_DESCRIPTOR
+            if name in params
+        }
+        sizes = params["n_components"]
+        own["n_components"] = (
+            (sizes,) if names is None else divided(sizes, names, name="n_components")
+        )
         blocks = []
-        for index, (name, numbers) in enumerate(columns.items()):
-            here = {
-                param: value if param in _SHARED else of_descriptor(value, name, names, param=param)
-                for param, value in chosen.items()
-            }
+        for index, view in enumerate(views):
+            here = shared | {name: values[index] for name, values in own.items()}
+            here["n_features"] = n_features if view is None else len(view)
             # With several bases they are for the descriptors that rest on landmarks.
             meant = here["basis"] == "landmarks" or not isinstance(params["basis"], Mapping)
             if whole is not None and meant:
-                here["landmarks"] = _landmarks(whole, numbers, params["norm"])
-            here |= {"n_components": sizes[index], "seed": block_seed(seed, index)}
-            blocks.append(BlockSpec(n_features=len(numbers), **here))
-        return cls(n_features, tuple(blocks), names, tuple(columns.values()))
+                (part,) = parts_of(whole, None if view is None else (view,))
+                here["landmarks"] = LandmarkRows(normalized(part, params["norm"]))
+            blocks.append(BlockSpec(seed=block_seed(seed, index), **here))
+        return cls(n_features, tuple(blocks), names, None if names is None else tuple(views))
 
     def with_seed(self, seed: int) -> MapSpec:
         """Return the same with the seeds that follow from another one."""
@@ -272,7 +260,7 @@ class MapSpec(Value):
     @cached_property
     def is_limited(self) -> bool:
         """Whether there are values whose features could not be held."""
-        return any(block.largest_value < np.inf for block in self.blocks)
+        return any(block.is_limited for block in self.blocks)
 
     def refuse_too_large(
         self, rows: Rows, where: Callable[[int, int], str] | None = None, *, name: str = "X"
@@ -281,16 +269,21 @@ class MapSpec(Value):
 
         ``where`` says in words which value is at a row and a column.
         """
-        if not self.is_limited:
-            return
-        parts, columns = parts_of(rows, self.columns), self.columns or (range(self.n_features),)
-        for block, part, numbers in zip(self.blocks, parts, columns, strict=True):
-
-            def place(row: int, column: int, numbers: ColumnNumbers = numbers) -> str:
-                number = numbers[column]
-                return f" at row {row}, column {number}" if where is None else where(row, number)
-
-            block.refuse_too_large(part, place, name)
+        views = self.columns or (range(self.n_features),)
+        for block, part, view in zip(self.blocks, parts_of(rows, self.columns), views, strict=True):
+            values, largest = values_of(part), block.largest_value
+            if float(values.max(initial=0.0)) <= largest:
+                continue
+            first = int(np.argmax(values > largest))
+            row, column = place_of(part, first)
+            column = view[column]
+            place = f" at row {row}, column {column}" if where is None else where(row, column)
+            wider = " or dtype='float64'" if block.dtype == "float32" else ""
+            raise ValueError(
+                f"{name} must be at most {largest:.0e} with basis={block.basis!r} and "
+                f"dtype={block.dtype!r}, since features grow as square roots of values, got "
+                f"{values[first]}{place}; divide {name} by a constant, or give norm='l1'{wider}"
+            )
 
     def difference(self, other: MapSpec) -> tuple[str, Any, Any] | None:
         """Return the first parameter in which two maps differ, with both values, or None."""
@@ -298,23 +291,20 @@ class MapSpec(Value):
             return "descriptors", self.descriptors, other.descriptors
         names = self.names or (None,)
         for name, mine, theirs in zip(names, self.blocks, other.blocks, strict=True):
-            for field in fields(BlockSpec):
-                left, right = (getattr(side, field.name) for side in (mine, theirs))
-                if left != right:
-                    param = "random_state" if field.name == "seed" else field.name
-                    where = "" if name is None else f" of descriptor {name!r}"
-                    return f"{param}{where}", left, right
+            if (difference := first_difference(mine, theirs)) is not None:
+                param = difference[0].replace("seed", "random_state")
+                where = "" if name is None else f" of descriptor {name!r}"
+                return f"{param}{where}", *difference[1:]
         return None
 
 
-def _landmarks(
-    whole: LandmarkRows | None, columns: ColumnNumbers | None, norm: str | None
-) -> LandmarkRows | None:
-    """Return what a block reads of landmarks, which are whole rows."""
-    if whole is None or (columns is None and norm is None):
-        return whole
-    (rows,) = parts_of(whole.rows, None if columns is None else (columns,))
-    return LandmarkRows(normalized(rows, norm))
+def first_difference(mine: Value, theirs: Value) -> tuple[str, Any, Any] | None:
+    """Return the first field in which two values of one class differ, and what it is in both."""
+    for field in fields(mine):  # type: ignore[arg-type]
+        left, right = getattr(mine, field.name), getattr(theirs, field.name)
+        if not same(left, right):
+            return field.name, left, right
+    return None
 
 
 def block_seed(seed: int, index: int) -> int:
@@ -340,8 +330,10 @@ def as_range(columns: ColumnNumbers) -> ColumnNumbers:
     return consecutive if columns == tuple(consecutive) else columns
 
 
-def _number_or_auto(value: Any, check: Callable[..., Any], *, name: str) -> None:
+def _is_auto(value: Any, check: Callable[..., Any], *, name: str) -> bool:
+    """Tell whether a parameter is "auto"; refuse it where it is no valid number either."""
     if isinstance(value, str) and value != "auto":
         raise ValueError(f"{name} must be a number or 'auto', got {value!r}")
     if not isinstance(value, str):
         check(value, name=name)
+    return isinstance(value, str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, NamedTuple, Self
@@ -16,8 +16,8 @@ from streamchi2.checks.rows import Rows
 from streamchi2.errors import BasisHint, PrecisionWarning, StateMismatchError
 from streamchi2.features.feature_map import FeatureMap, MapBlock, parts_of
 from streamchi2.features.planning import plan_block, usual_beta
-from streamchi2.features.spec import BlockSpec, MapSpec
-from streamchi2.saving import Value, same, saved
+from streamchi2.features.spec import BlockSpec, MapSpec, first_difference
+from streamchi2.saving import Value, saved
 from streamchi2.series.predicted_error import (
     SampledError,
     predicted_kernel_error,
@@ -38,7 +38,6 @@ _CLEARLY_BETTER = 0.7
 _OTHER_SCALE = 10.0  # factor of beta beyond which nearly all pairs are alike, or none
 _FAR = 0.5  # residual above which features before and after have little in common
 _NEGLIGIBLE = 1 / 3  # of the tolerance: nothing that was learnt is moved for less
-_OF_OTHERS = ("basis", "series")  # compared by themselves, or bridged by transport
 
 
 @saved("transport")
@@ -107,6 +106,12 @@ class BlockTracker(Value):
     sample: Sample
     transports: tuple[Transport, ...] = ()  # the last ones
     moved: float = 0.0  # sum of all residuals
+
+    @classmethod
+    def of(cls, spec: BlockSpec, block: MapBlock) -> Self:
+        """Return the tracker of a stream without rows."""
+        sample = Sample(SAMPLE_ROWS, spec.seed, spec.half_life)
+        return cls(spec, block, LogHistogram(half_life=spec.half_life), sample)
 
     def absorbed(self, rows: Rows, weights: NDArray[np.float64]) -> Self:
         """Return the tracker after validated rows of positive weight."""
@@ -211,10 +216,10 @@ class BlockTracker(Value):
         sample.merge(other.sample)
         longer = max(self, other, key=lambda side: len(side.transports))
         tracker = replace(longer, block=self.block, histogram=histogram, sample=sample)
-        distance = _distance(self.block, other.block, histogram)
-        if distance is None:
+        if self.block == other.block:
             return tracker
-        return tracker._recorded(Transport(tracker.sample.n_rows, distance))
+        distance = _distance(self.block, other.block, histogram)
+        return tracker._recorded(Transport(sample.n_rows, distance))
 
 
 @saved("tracker")
@@ -258,11 +263,9 @@ class Tracker(Value):
         messages: list[str] = []
         hints: list[Warning] = []
         for each, part in zip(spec.blocks, parts_of(rows, spec.columns), strict=True):
-            normalized, (histogram, sample) = each.normalized(part), _nothing(each)
-            histogram.absorb(normalized, weights)
-            block = plan_block(each, normalized, weights, histogram, final=final)
-            sample.add(normalized, weights)
-            parts.append(BlockTracker(each, block, histogram, sample))
+            normalized = each.normalized(part)
+            block = plan_block(each, normalized, weights, final=final)
+            parts.append(BlockTracker.of(each, block).absorbed(part, weights))
             if final:
                 messages += _vanishing(each, normalized)
                 hints += _hints(each, normalized)
@@ -272,7 +275,7 @@ class Tracker(Value):
     def of(cls, spec: MapSpec, feature_map: FeatureMap) -> Self:
         """Return the tracker of a stream that has a map and has seen nothing: of a shard."""
         pairs = zip(spec.blocks, feature_map.blocks, strict=True)
-        return cls(spec, tuple(BlockTracker(each, block, *_nothing(each)) for each, block in pairs))
+        return cls(spec, tuple(BlockTracker.of(each, block) for each, block in pairs))
 
     @cached_property
     def feature_map(self) -> FeatureMap:
@@ -340,11 +343,6 @@ class Tracker(Value):
         return replace(self, parts=parts, warned_at=min(warned, default=None))
 
 
-def _nothing(spec: BlockSpec) -> tuple[LogHistogram, Sample]:
-    """Return the histogram and the sample of a stream without rows."""
-    return LogHistogram(half_life=spec.half_life), Sample(SAMPLE_ROWS, spec.seed, spec.half_life)
-
-
 def _vanishing(spec: BlockSpec, rows: Rows) -> list[str]:
     """Say where all values are so small that features vanish."""
     largest = float(rows.max())
@@ -374,14 +372,12 @@ def _hints(spec: BlockSpec, rows: Rows) -> list[BasisHint]:
     ]
 
 
-def _distance(mine: MapBlock, theirs: MapBlock, histogram: LogHistogram) -> float | None:
-    """Return how far apart the coordinates of two blocks are; None where they are the same."""
-    if mine == theirs:
-        return None
-    if mine.with_series(theirs.series) != theirs or mine.series.n_terms != theirs.series.n_terms:
+def _distance(mine: MapBlock, theirs: MapBlock, histogram: LogHistogram) -> float:
+    """Return how far apart the coordinates of two blocks are, which differ by transport alone."""
+    if (what := _what_differs(mine, theirs)) is not None:
         raise StateMismatchError(
-            f"maps must differ by transport alone to merge, got {_what_differs(mine, theirs)}, "
-            "planned on other first rows; make shards with new_shard() of one estimator"
+            f"maps must differ by transport alone to merge, got {what}, planned on other first "
+            "rows; make shards with new_shard() of one estimator"
         )
     residual = misalignment(mine.series, theirs.series, histogram)
     if residual > MERGE_TOLERANCE:
@@ -392,18 +388,17 @@ def _distance(mine: MapBlock, theirs: MapBlock, histogram: LogHistogram) -> floa
     return residual
 
 
-def _what_differs(mine: MapBlock, theirs: MapBlock) -> str:
+def _what_differs(mine: MapBlock, theirs: MapBlock) -> str | None:
     """Name the first thing in which two blocks differ that transport cannot bridge."""
     kinds = [type(side.basis).__name__ for side in (mine, theirs)]
     if kinds[0] != kinds[1]:
         return f"{kinds[0]} and {kinds[1]}"
     if mine.series.n_terms != theirs.series.n_terms:
         return f"series of {mine.series.n_terms} and of {theirs.series.n_terms} terms"
-    sides: Any
-    for sides in ((mine.basis, theirs.basis), (mine, theirs)):
-        for name in (each.name for each in fields(sides[0]) if each.name not in _OF_OTHERS):
-            left, right = (getattr(side, name) for side in sides)
-            if not same(left, right):
-                plain = left is None or isinstance(left, float | int | str)
-                return f"{name} {left!r} and {right!r}" if plain else f"different {name}"
-    return "different maps"
+    aligned = mine.with_series(theirs.series)
+    difference = first_difference(mine.basis, theirs.basis) or first_difference(aligned, theirs)
+    if difference is None:
+        return None
+    name, left, right = difference
+    plain = left is None or isinstance(left, float | int | str)
+    return f"{name} {left!r} and {right!r}" if plain else f"different {name}"
