@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks import Floats, Rows
+from streamchi2.checks.rows import Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import MapSpec
 from streamchi2.learnt import Learnt, Settings
