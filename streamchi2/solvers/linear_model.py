@@ -114,7 +114,7 @@ class InverseRoot:
         raised = np.maximum(values, 0.0) + alpha
         rounding = values.size * np.finfo(np.float64).eps * values.max(initial=0.0)
         varies = raised > rounding
-        self._root = vectors.T[varies] / np.sqrt(raised[varies, None])
+        self._root: Array = vectors.T[varies] / np.sqrt(raised[varies, None])
 
     def times(self, columns: Array) -> Array:
         """Return R times columns, shape (d, n)."""

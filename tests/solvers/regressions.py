@@ -1,7 +1,5 @@
 """Rows with targets, their moments, and refits without a row: slow and obvious."""
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.linear_model import Ridge
 
@@ -9,11 +7,12 @@ from streamchi2.solvers.linear_model import InverseRoot, LinearModel
 from streamchi2.statistics.moments import Moments
 
 
-def drawn(seed, n_rows=60, width=5, n_targets=2, noise=1.0):
+def drawn(seed, n_rows=60, width=5, n_targets=2, noise=1.0, share=1.0):
+    """Correlated features, of which each target depends on a share."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n_rows, width)) @ rng.normal(size=(width, width)) + 3.0
-    targets = rows @ rng.normal(size=(width, n_targets))
-    return rows, targets + noise * rng.normal(size=(n_rows, n_targets))
+    effect = rng.normal(size=(width, n_targets)) * (rng.random((width, n_targets)) < share)
+    return rows, rows @ effect + noise * rng.normal(size=(n_rows, n_targets))
 
 
 def moments_of(rows, targets, weights=None):
@@ -28,12 +27,6 @@ def model_of(moments, coef):
 
 def ridge(moments, alpha):
     return model_of(moments, InverseRoot(moments.scatter, alpha).solved(moments.cross))
-
-
-def in_directions(moments, vectors):
-    """Moments of features times a matrix."""
-    mean, cross = moments.mean @ vectors, vectors.T @ moments.cross
-    return replace(moments, mean=mean, scatter=vectors.T @ moments.scatter @ vectors, cross=cross)
 
 
 def refitted_residuals(rows, targets, weights, alpha, intercept=True):

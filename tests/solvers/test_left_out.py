@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from solvers.regressions import drawn, in_directions, moments_of, refitted_residuals
+from solvers.regressions import drawn, moments_of, refitted_residuals
 
-from streamchi2.solvers.components import principal_components
 from streamchi2.solvers.left_out import Candidates, GramSpectrum, SampledRows, chosen_ridge
-from streamchi2.solvers.problem import through_origin
 
 WEIGHTS = {
     "alike": np.ones,
@@ -42,39 +40,6 @@ def test_both_forms_equal_refits_without_the_row(kind, n_rows, seed, exponent):
     assert_allclose(sample.error(expected), spectrum.sample.error(expected), rtol=1e-9)
 
 
-def test_a_row_is_left_out_with_all_its_copies_and_their_targets():
-    rows, targets = drawn(0, 30)
-    rows[20:] = rows[:10]
-    weights = WEIGHTS["counts"](30)
-    together = weights[:10] + weights[20:]
-    mean = (weights[:10, None] * targets[:10] + weights[20:, None] * targets[20:]) / together[
-        :, None
-    ]
-    once = rows[:20], np.vstack([mean, targets[10:20]]), np.append(together, weights[10:20])
-    sample = SampledRows.of(moments_of(rows, targets, weights), *once)
-    residuals = sample.left_out_of_ridge(moments_of(rows, targets, weights), 0.5)
-    assert_allclose(residuals, refitted_residuals(*once, 0.5), atol=1e-9)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
-def test_without_an_intercept_there_is_no_leverage_of_the_mean(alpha):
-    rows, targets = drawn(1)
-    moments = through_origin(moments_of(rows, targets))
-    sample = SampledRows.of(moments, rows, targets, np.ones(60), intercept=False)
-    expected = refitted_residuals(rows, targets, np.ones(60), alpha, intercept=False)
-    assert_allclose(sample.left_out_of_ridge(moments, alpha), expected, atol=1e-8)
-
-
-def test_residuals_along_principal_components_are_those_of_the_features():
-    rows, targets = drawn(2)
-    moments, sample = sampled(rows, targets, np.ones(60))
-    vectors = principal_components(moments.scatter).vectors
-    inside = in_directions(moments, vectors)
-    turned = SampledRows.of(inside, rows @ vectors, targets, np.ones(60))
-    residuals = turned.left_out_of_ridge(inside, 0.7)
-    assert_allclose(residuals, sample.left_out_of_ridge(moments, 0.7), atol=1e-9)
-
-
 @pytest.mark.parametrize("kind", WEIGHTS)
 @given(seed=st.integers(0, 10_000), noise=st.sampled_from([0.3, 3.0, 30.0]))
 def test_both_forms_choose_a_penalty_of_least_error(kind, seed, noise):
@@ -103,15 +68,6 @@ def test_weights_times_a_number_are_the_penalty_times_the_number(seed, scale):
         lambda w: GramSpectrum.of(SampledRows.alone(rows, targets, w)).chosen(),
     ):
         assert choose(scale * weights) == pytest.approx(scale * choose(weights), rel=1e-12)
-
-
-def test_copies_of_all_rows_do_not_make_the_least_penalty_win():
-    rows, targets = drawn(3, 30, width=40, noise=20.0)
-    once, twice = (
-        GramSpectrum.of(SampledRows.alone(rows, targets, np.full(30, copies))).chosen()
-        for copies in (1.0, 2.0)
-    )
-    assert twice == 2.0 * once > 1.0
 
 
 def test_a_loud_target_of_noise_changes_the_penalty_of_another_little():
@@ -152,15 +108,6 @@ def test_rows_without_any_difference_take_the_penalty_one(rows, targets):
     spectrum = GramSpectrum.of(SampledRows.alone(rows, targets, weights))
     assert spectrum.chosen() == 1.0
     assert np.isfinite(spectrum.left_out(1.0)).all()
-
-
-def test_targets_without_any_difference_take_the_strongest_penalty():
-    rows, _ = drawn(6, 30)
-    targets = np.full((30, 1), 0.1)
-    moments, sample = sampled(rows, targets, np.ones(30))
-    trace = moments.scatter.trace()
-    assert chosen_ridge(moments, sample) > 500 * trace
-    assert GramSpectrum.of(SampledRows.alone(rows, targets, np.ones(30))).chosen() > 500 * trace
 
 
 @given(st.integers(-12, 12), st.integers(-12, 12), st.integers(0, 3))

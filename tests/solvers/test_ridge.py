@@ -1,4 +1,4 @@
-"""Ridge from moments against scikit-learn, with and without an intercept."""
+"""Ridge from moments and in dual form, with and without an intercept, against scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
-from solvers.regressions import drawn, in_directions, model_of, moments_of, ridge
+from solvers.regressions import drawn, moments_of, ridge
 
-from streamchi2.solvers.components import principal_components
-from streamchi2.solvers.problem import through_origin
+from streamchi2.solvers.dual import DualFactor
+
+ROWS, TARGETS = drawn(0, n_rows=300, width=40)
+WEIGHTS = np.random.default_rng(1).uniform(0.01, 3.0, 300)
 
 
 @given(st.integers(0, 10_000), st.floats(1e-6, 1e6), st.booleans())
@@ -26,16 +28,6 @@ def test_ridge_equals_scikit_learn(seed, alpha, weighted):
     assert_allclose(model.scores(rows), oracle.predict(rows), atol=1e-6 * np.abs(targets).max())
 
 
-@pytest.mark.parametrize("offset", [1e6, -1e6])
-def test_offsets_cost_no_accuracy(offset):
-    rows, targets = drawn(0)
-    moved = ridge(moments_of(rows + offset, targets - offset), 0.1)
-    plain = ridge(moments_of(rows, targets), 0.1)
-    # Rounding of the moved rows is 1e-10 of their spread; the condition of H + 0.1 is below 1e4.
-    assert_allclose(moved.coef, plain.coef, atol=1e-6)
-    assert_allclose(moved.scores(rows + offset) + offset, plain.scores(rows), atol=1e-6)
-
-
 def test_float32_features_with_an_offset_are_scored_about_their_mean():
     rows, targets = drawn(1)
     rows = (rows + 4096.0).astype(np.float32)
@@ -46,44 +38,42 @@ def test_float32_features_with_an_offset_are_scored_about_their_mean():
     assert_allclose(model.scores(rows), exact, atol=16 * eps * spread + 4096 * 1e-9)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1e-30])
-def test_without_a_penalty_the_solution_of_least_norm_comes_back(alpha):
-    rows, targets = drawn(2)
-    doubled = np.hstack([rows, rows])
-    model = ridge(moments_of(doubled, targets), alpha)
-    centred = doubled - doubled.mean(axis=0)
-    expected = np.linalg.pinv(centred) @ (targets - targets.mean(axis=0))
-    assert_allclose(model.coef, expected, atol=1e-8)
+def solved(alpha, weights=WEIGHTS, cuts=()):
+    factor = DualFactor(alpha)
+    for part in np.split(np.arange(300), cuts):
+        factor.add(ROWS[part], weights[part])
+    return factor.solve(TARGETS)
 
 
-def test_pca_then_ridge_folded_back_equals_explicit_projection():
-    rows, targets = drawn(4, width=6)
-    moments = moments_of(rows, targets)
-    vectors = principal_components(moments.scatter, 3).vectors
-    for alpha in (0.0, 2.0):
-        expected = ridge(moments_of(rows @ vectors, targets), alpha).scores(rows @ vectors)
-        small = ridge(in_directions(moments, vectors), alpha)
-        model = model_of(moments, vectors @ small.coef)
-        assert_allclose(model.scores(rows), expected, atol=1e-6)
+@pytest.mark.parametrize("weights", [np.ones(300), WEIGHTS])
+@given(
+    cuts=st.sets(st.integers(1, 299), max_size=6),
+    alpha=st.sampled_from([1e-3, 0.1, 10.0]),
+)
+def test_the_model_is_that_of_the_moments_however_the_factor_grew(weights, cuts, alpha):
+    model = solved(alpha, weights, sorted(cuts))
+    expected = ridge(moments_of(ROWS, TARGETS, weights), alpha).scores(ROWS)
+    # The Gram matrix has a condition of 1e7 at the least penalty.
+    assert_allclose(model.scores(ROWS), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_rows", [60, 4])  # 4: fewer than features
-@pytest.mark.parametrize("signed", [False, True])
-def test_ridge_without_an_intercept_is_that_of_scikit_learn(n_rows, signed):
-    rows, targets = drawn(5, n_rows)
-    targets = (targets > targets.mean(axis=0)).astype(float) if signed else targets
-    weights = np.random.default_rng(5).uniform(0.5, 2.0, n_rows)
-    origin = 0.5 if signed else 0.0
-    model = ridge(through_origin(moments_of(rows, targets, weights), origin), 0.3)
-    oracle = Ridge(0.3, fit_intercept=False)
-    oracle.fit(rows, targets - origin, sample_weight=weights)
-    assert_allclose(model.coef.T, oracle.coef_, atol=1e-9)
-    assert_allclose(model.intercept, origin)
+def test_rows_that_have_faded_to_nothing_do_not_count():
+    weights = np.append(np.full(100, 1e-310), WEIGHTS[100:])
+    expected = ridge(moments_of(ROWS[100:], TARGETS[100:], WEIGHTS[100:]), 0.1).scores(ROWS)
+    assert_allclose(solved(0.1, weights).scores(ROWS), expected, atol=1e-6)
 
 
-def test_scores_of_a_row_are_those_of_a_batch():
-    rows, targets = drawn(6)
-    model = ridge(moments_of(rows, targets), 0.1).ordered(np.array([1, 0]))
-    assert_allclose([model.scores_of_row(row) for row in rows], model.scores(rows), rtol=1e-12)
-    plain = ridge(moments_of(rows, targets[:, ::-1]), 0.1)
-    assert_allclose(model.scores(rows), plain.scores(rows), rtol=1e-9)
+def test_a_penalty_below_the_rounding_errors_has_no_factor():
+    factor = DualFactor(0.0)
+    factor.add(np.repeat(ROWS[:3], 2, axis=0), np.ones(6))
+    assert not factor.is_definite
+    factor.add(ROWS, WEIGHTS)  # no error: the model comes from moments
+    assert not factor.is_definite
+
+
+def test_offsets_cost_the_dual_form_no_accuracy():
+    factor = DualFactor(0.1)
+    factor.add((ROWS + 1e4).astype(np.float32), np.ones(300))
+    moved = (ROWS + 1e4).astype(np.float32).astype(np.float64)
+    expected = ridge(moments_of(moved, TARGETS), 0.1).scores(moved)
+    assert_allclose(factor.solve(TARGETS).scores(moved), expected, atol=1e-5)
