@@ -225,8 +225,9 @@ class deferred_interrupts:  # noqa: N801  # read as a statement: with deferred_i
         self._frames[:] = [frame]  # a second one before the first is delivered says no more
 
     def __exit__(self, *_: object) -> None:
-        if self._handler is not None and signal.getsignal(signal.SIGINT) is self:
-            signal.signal(signal.SIGINT, self._handler)  # not if the caller set another
+        unchanged = isinstance(signal.getsignal(signal.SIGINT), deferred_interrupts)
+        if unchanged and self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
         self.deliver()
 
     def deliver(self) -> None:

@@ -65,9 +65,8 @@ def _all(values: Iterable[Any], hint: Any, finite: bool) -> bool:
 def _tuple_of(value: Any, finite: bool, *hints: Any) -> bool:
     if not isinstance(value, tuple):
         return False
-    if hints[-1] is Ellipsis:
-        return _all(value, hints[0], finite)
-    return len(value) == len(hints) and all(
+    hints = hints[:1] * len(value) if hints[-1] is Ellipsis else hints
+    return len(hints) == len(value) and all(
         admits(hint, item, finite) for hint, item in zip(hints, value, strict=True)
     )
 
@@ -77,9 +76,8 @@ def _list_of(value: Any, finite: bool, hint: Any) -> bool:
 
 
 def _dict_of(value: Any, finite: bool, key_hint: Any, hint: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    return _all(value, key_hint, finite) and _all(value.values(), hint, finite)
+    is_mapping = isinstance(value, Mapping)
+    return is_mapping and _all(value, key_hint, finite) and _all(value.values(), hint, finite)
 
 
 def _array_of(value: Any, finite: bool, _: Any, dtype: Any) -> bool:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, Literal, NoReturn, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -273,7 +273,7 @@ def _triangle(side: str, width: int) -> NDArray[np.bool_]:
     return lower if side == "lower" else lower.T
 
 
-def _order(array: NDArray[Any]) -> str:
+def _order(array: NDArray[Any]) -> Literal["C", "F"]:
     return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
 
 

@@ -151,13 +151,14 @@ class Trial:
 
         Probabilities of linear models do not: how sharp they are is chosen at some rows only.
         """
-        said = []
-        for model in (expected, actual):
+
+        def said(model: Any) -> Readings:
             some = readings(model, self.rows)
             some |= {name: np.asarray(getattr(model, name, None)) for name in (*names, *_SOLUTION)}
-            sharp = "proba" if hasattr(model, "coef_") else "no such name"
-            said.append({name: it for name, it in some.items() if sharp not in name})
-        self._compare(*said, case)
+            linear = hasattr(model, "coef_")
+            return {name: it for name, it in some.items() if not (linear and "proba" in name)}
+
+        self._compare(said(expected), said(actual), case)
 
     def _compare(self, expected: Readings, actual: Readings, case: str) -> None:
         if where := difference(expected, actual, self.rtol):
