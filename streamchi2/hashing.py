@@ -27,13 +27,13 @@ def mixed_bits(keys: NDArray[np.unsignedinteger], seed: int) -> NDArray[np.uint6
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def gumbel_noise(positions: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-    """Return one Gumbel variate per position, the same in every process and for ever.
+def gumbel_noise(keys: NDArray[np.unsignedinteger], seed: int) -> NDArray[np.float64]:
+    """Return one Gumbel variate for each key, the same in every process and for ever.
 
     >>> gumbel_noise(np.array([0, 1, 2]), seed=0).round(3)
     array([ 2.087,  0.174, -1.29 ])
     """
-    mixed = mixed_bits(positions.astype(np.uint64), seed)
+    mixed = mixed_bits(keys, seed)
     uniform = ((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     noise: NDArray[np.float64] = -np.log(-np.log(uniform))
     return noise

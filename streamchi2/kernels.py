@@ -1,11 +1,12 @@
 """The exact chi2 distance and the kernels built on it: the oracle for everything else.
 
-These cost O(n m d) and are meant for checking, for small data and for measuring errors. Dense rows
-go through scikit-learn's compiled loop; sparse rows, and values whose squares a float64 does not
-hold, are taken one at a time against blocks of the other side. No n x m x d temporary ever exists.
+These cost O(n m d) and are meant for checking, for small data and for measuring errors. Rows are
+taken one at a time against all rows of the other side; no n x m x d temporary ever exists.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +16,8 @@ from scipy.special import gammaincc
 from streamchi2.checks.params import as_positive_float
 from streamchi2.checks.rows import Rows, as_rows
 
-# Squares of such values, and of their differences down to the last bit, are normal numbers.
-_LEAST_SQUARED, _LARGEST_SQUARED = 2.0**-450, 2.0**500
 _HUGE = 2.0**900  # values above might add up to more than a float64 holds
 _DENSE = 0.25  # share of non-zero values above which the loop over dense rows is faster
-_BLOCK_VALUES = 1 << 15  # 256 KiB of float64, so that the four passes over a block stay in cache
 
 
 def chi2_distance(X: ArrayLike | Rows, Y: ArrayLike | Rows | None = None) -> NDArray[np.float64]:
@@ -55,12 +53,11 @@ def chi2_distance(X: ArrayLike | Rows, Y: ArrayLike | Rows | None = None) -> NDA
             f"X and Y must have the same number of columns, got {left.shape[1]} "
             f"and {right.shape[1]}"
         )
-    if not sparse.issparse(left) and not sparse.issparse(right):
-        return _dense_distance(np.asarray(left, np.float64), np.asarray(right, np.float64))
-    distance = _sparse_distance(sparse.csr_array(left), sparse.csr_array(right))
-    if Y is None:
-        np.fill_diagonal(distance, 0.0)
-    return distance
+    if sparse.issparse(left) or sparse.issparse(right):
+        left, right = (sparse.csr_array(rows, dtype=np.float64) for rows in (left, right))
+        return _sparse_distance(left, right, symmetric=Y is None)
+    left, right = (np.asarray(rows, dtype=np.float64) for rows in (left, right))
+    return _dense_distance(left, right, symmetric=Y is None)
 
 
 def exp_chi2_kernel(
@@ -109,98 +106,68 @@ def exp_chi2_kernel(
     return np.asarray(gammaincc(dof / 2.0, scaled), dtype=np.float64)
 
 
-def _dense_distance(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    if not (_may_be_squared(left) and _may_be_squared(right)):
-        return _distance_by_blocks(left, right)
-    # Where it is used: the module takes a quarter of a second to import.
-    from sklearn.metrics.pairwise import additive_chi2_kernel
-
-    distance: NDArray[np.float64] = additive_chi2_kernel(
-        # Its loop takes no arrays that are read-only.
-        np.require(left, requirements="W"),
-        np.require(right, requirements="W"),
-    )
-    distance *= -0.5
-    return distance
-
-
-def _may_be_squared(values: NDArray[np.float64]) -> bool:
-    least = values.min(initial=np.inf, where=values > 0.0)
-    return bool(least >= _LEAST_SQUARED and values.max(initial=0.0) <= _LARGEST_SQUARED)
-
-
-def _distance_by_blocks(
-    left: NDArray[np.float64], right: NDArray[np.float64]
+def _dense_distance(
+    left: NDArray[np.float64], right: NDArray[np.float64], *, symmetric: bool
 ) -> NDArray[np.float64]:
     distance = np.empty((left.shape[0], right.shape[0]))
     # With a = x/2 and b = y/2 each term is (a-b)^2/(a+b), and a+b cannot overflow.
     left, right = left / 2.0, right / 2.0
-    step = max(1, _BLOCK_VALUES // right.shape[1])
-    for start in range(0, right.shape[0], step):
-        block = right[start : start + step]
-        buffers = np.empty_like(block), np.empty_like(block)
-        for row, halves in enumerate(left):
-            factors = _factors(halves, block, *buffers)
-            distance[row, start : start + step] = np.einsum("ij,ij->i", *factors)
+    for index, row in enumerate(left):
+        start = index if symmetric else 0
+        terms = _factors(row, right[start:])
+        distance[index, start:] = np.einsum("ij,ij->i", *terms)
+        if symmetric:
+            distance[start:, index] = distance[index, start:]
     return distance
 
 
 def _factors(
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    difference: NDArray[np.float64] | None = None,
-    ratio: NDArray[np.float64] | None = None,
+    a: NDArray[np.float64], b: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a - b and (a - b)/(a + b), whose product cannot overflow; 0/0 = 0."""
-    difference = np.subtract(a, b, out=difference)
-    total = np.add(a, b, out=ratio)
+    difference, ratio = a - b, a + b
     # Where both are zero so is the difference, and any positive denominator will do.
-    np.maximum(total, np.finfo(np.float64).tiny, out=total)
-    return difference, np.divide(difference, total, out=total)
+    np.maximum(ratio, np.finfo(np.float64).tiny, out=ratio)
+    return difference, np.divide(difference, ratio, out=ratio)
 
 
-def _as_dense(
-    rows: sparse.csr_array, position: NDArray[np.intp], width: int
+def _sparse_distance(
+    left: sparse.csr_array, right: sparse.csr_array, *, symmetric: bool
 ) -> NDArray[np.float64]:
-    """Return rows with their values at other positions, all of them below a width."""
-    parts = (rows.data.astype(np.float64), position, rows.indptr)
-    dense: NDArray[np.float64] = sparse.csr_array(parts, shape=(rows.shape[0], width)).toarray()
-    return dense
-
-
-def _sparse_distance(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
-    # Hashed columns may number 2^63: keep only those that hold something.
+    # Hashed columns may number 2^62: keep only those that hold something.
     columns, position = np.unique(
         np.concatenate([left.indices, right.indices]), return_inverse=True
     )
-    left_position, right_position = np.split(position, [left.nnz])
-    n_rows = left.shape[0] + right.shape[0]
-    if columns.size and left.nnz + right.nnz >= _DENSE * columns.size * n_rows:
-        return _dense_distance(
-            _as_dense(left, left_position, columns.size),
-            _as_dense(right, right_position, columns.size),
-        )
+    places = np.split(position, [left.nnz])
+    left, right = (
+        sparse.csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], columns.size))
+        for rows, place in zip((left, right), places, strict=True)
+    )
+    n_values = columns.size * (left.shape[0] + right.shape[0])
+    if columns.size and left.nnz + right.nnz >= _DENSE * n_values:
+        return _dense_distance(left.toarray(), right.toarray(), symmetric=symmetric)
     # The distance is homogeneous; in another unit no sum of huge values overflows.
-    largest = max(float(one.data.max(initial=0.0)) for one in (left, right))
+    largest = max(float(rows.data.max(initial=0.0)) for rows in (left, right))
     unit = _HUGE if largest > _HUGE else 1.0
-    left_halves = left.data.astype(np.float64) / (2.0 * unit)
-    right_halves = right.data.astype(np.float64) / (2.0 * unit)
-    row_of_entry = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
+    left_halves, right_halves = left.data / (2.0 * unit), right.data / (2.0 * unit)
+    row_of_value = np.repeat(np.arange(right.shape[0]), np.diff(right.indptr))
 
     def sum_by_row(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(row_of_entry, values, right.shape[0]).astype(np.float64, copy=False)
+        return np.bincount(row_of_value, values, right.shape[0]).astype(np.float64, copy=False)
 
     distance = np.empty((left.shape[0], right.shape[0]))
     spread = np.zeros(columns.size)
-    for row in range(left.shape[0]):
-        entries = slice(left.indptr[row], left.indptr[row + 1])
-        spread[left_position[entries]] = left_halves[entries]
-        met = spread[right_position]
+    for row, (start, stop) in enumerate(pairwise(left.indptr)):
+        values, used = left_halves[start:stop], left.indices[start:stop]
+        spread[used] = values
+        met = spread[right.indices]
         # Terms where y is non-zero, then the x that met no y (each such term is x/2).
-        alone = left_halves[entries].sum() - sum_by_row(met)
+        alone = values.sum() - sum_by_row(met)
         difference, ratio = _factors(met, right_halves)
         distance[row] = sum_by_row(difference * ratio) + np.maximum(alone, 0.0)
-        spread[left_position[entries]] = 0.0
+        spread[used] = 0.0
+    if symmetric:
+        np.fill_diagonal(distance, 0.0)
     with np.errstate(over="ignore"):  # as the sum of terms would be
         distance *= unit
     return distance

@@ -145,8 +145,12 @@ class Basis(Value, ABC):
         raise NotImplementedError  # of a basis that must be bound to the inputs of its rows first
 
     def lines(self, dtype: np.dtype[np.floating]) -> Floats | None:
-        """Return what each input adds to the phases, shape (n_inputs, M), if that is to be used."""
+        """Return what each input adds to the phases of a row, shape (n_inputs, M), or None."""
         return None
+
+    def fill(self, phases: Floats, out: Floats) -> None:
+        """Fill ``out`` from phases, which are overwritten, where a basis has them."""
+        raise NotImplementedError
 
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
         """Return the kernel that inner products of features approximate, over pairs of rows."""

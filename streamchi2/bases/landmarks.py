@@ -181,7 +181,8 @@ def _whitened(kernel: Floats, n_components: int) -> NDArray[np.float64]:
     values, vectors = eigh(kernel, subset_by_index=(n_landmarks - n_components, n_landmarks - 1))
     solid = values[::-1] > floor
     values, vectors = values[::-1][solid], vectors[:, ::-1][:, solid]
-    return of_fixed_signs(vectors) / np.sqrt(values)
+    leading: NDArray[np.float64] = of_fixed_signs(vectors) / np.sqrt(values)
+    return leading
 
 
 def drawn_landmarks(

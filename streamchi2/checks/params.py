@@ -134,7 +134,11 @@ between 0 and 1, got 1.5
 
 
 def divided(
-    number: Any, names: Sequence[str], *, name: str, check: Callable[..., Any] = as_positive_int
+    number: Any,
+    names: Sequence[str] | None,
+    *,
+    name: str,
+    check: Callable[..., Any] = as_positive_int,
 ) -> tuple[Any, ...]:
     """Return one number a descriptor: as given, or a total divided evenly, one at the least.
 
@@ -143,8 +147,8 @@ def divided(
     >>> divided(8, ("hog", "colour", "bow"), name="n_components")
     (3, 3, 2)
     """
-    if number is None:
-        return (None,) * len(names)
+    if names is None or number is None:
+        return of_each(number, names, name=name)
     if isinstance(number, Mapping):
         given = of_each(number, names, name=name)
         return tuple(

@@ -150,8 +150,8 @@ class RowBlock:
 
     def transform(self, values: NDArray[np.float64]) -> Floats:
         """Return the features of a row, shape (D,), from its validated values."""
-        block, row = self._block, values[None, :]
-        row = block.within(normalized(row, block.norm))
+        block = self._block
+        row = block.within(normalized(values[None, :], block.norm))
         coordinates = block.series.coordinates(row[0]).ravel()
         coordinates *= self._signs
         features: Floats = np.empty((1, block.n_components), dtype=block.dtype)

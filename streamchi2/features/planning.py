@@ -46,6 +46,11 @@ def plan_block(
     series = RotatedSeries(_first_series(spec, rows, histogram, beta, final=final))
     buckets = spec.buckets(series.n_terms)
     n_inputs = spec.n_features * series.n_terms if buckets is None else buckets.n_buckets
+
+    def coordinates(part: Rows) -> NDArray[np.float64]:
+        # Small eigenvalues are made of it, and divided by.
+        return coordinates_of(part.astype(np.float64), series, buckets).astype(np.float64)
+
     basis = spec.basis_class.plan(
         BasisPlan(
             n_inputs=n_inputs,
@@ -55,7 +60,7 @@ def plan_block(
             dof=float(spec.dof),
             rows=rows,
             weights=weights,
-            coordinates=lambda part: coordinates_of(part.astype(np.float64), series, buckets),
+            coordinates=coordinates,
             landmarks=spec.landmarks,
         )
     )

@@ -65,8 +65,7 @@ class BlockSpec(Value):
         as_positive_float(self.dof, name="dof")
         self.basis_class.check_params(self.n_components, self.dof)
         _is_auto(self.beta, as_positive_float, name="beta")
-        if not _is_auto(self.n_terms, as_positive_int, name="n_terms"):
-            self.series_class.check_n_terms(self.n_terms)
+        _is_auto(self.n_terms, self.series_class.check_n_terms, name="n_terms")
         if not isinstance(self.adapt, bool | np.bool_):
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
         LogHistogram(half_life=self.half_life)
@@ -188,7 +187,9 @@ class MapSpec(Value):
             What each descriptor reads.
         """
         names = None if columns is None else tuple(columns)
-        views = [None] if columns is None else [as_range(each) for each in columns.values()]
+        views: list[Any] = [None]
+        if columns is not None:
+            views = [as_range(each) for each in columns.values()]
         whole = None
         if params.get("landmarks") is not None:
             whole = LandmarkRows.read(params["landmarks"]).rows
@@ -203,10 +204,7 @@ class MapSpec(Value):
             for name in _OF_DESCRIPTOR
             if name in params
         }
-        sizes = params["n_components"]
-        own["n_components"] = (
-            (sizes,) if names is None else divided(sizes, names, name="n_components")
-        )
+        own["n_components"] = divided(params["n_components"], names, name="n_components")
         blocks = []
         for index, view in enumerate(views):
             here = shared | {name: values[index] for name, values in own.items()}
@@ -217,7 +215,8 @@ class MapSpec(Value):
                 (part,) = parts_of(whole, None if view is None else (view,))
                 here["landmarks"] = LandmarkRows(normalized(part, params["norm"]))
             blocks.append(BlockSpec(seed=block_seed(seed, index), **here))
-        return cls(n_features, tuple(blocks), names, None if names is None else tuple(views))
+        read = None if names is None else tuple(views)
+        return cls(n_features, tuple(blocks), names, read)
 
     def with_seed(self, seed: int) -> MapSpec:
         """Return the same with the seeds that follow from another one."""

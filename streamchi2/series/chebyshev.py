@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from streamchi2.checks.params import as_positive_float, as_positive_int
+from streamchi2.checks.params import as_positive_float
 from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
 from streamchi2.series.series import Series, logarithms, room_for
@@ -52,7 +52,7 @@ class ChebyshevSeries(Series):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_terms", as_positive_int(self.n_terms, name="n_terms"))
+        object.__setattr__(self, "n_terms", self.check_n_terms(self.n_terms))
         object.__setattr__(self, "scale", as_positive_float(self.scale, name="scale"))
 
     @classmethod

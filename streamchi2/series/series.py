@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,9 +45,9 @@ class Series(Value, ABC):
         return cls.from_histogram(LogHistogram().update(np.geomspace(low, high, 100)), n_terms)
 
     @classmethod
-    def check_n_terms(cls, n_terms: int) -> None:
-        """Refuse a number of terms that this kind of series cannot have."""
-        as_positive_int(n_terms, name="n_terms")
+    def check_n_terms(cls, n_terms: Any, *, name: str = "n_terms") -> int:
+        """Return a number of terms that this kind of series can have."""
+        return as_positive_int(n_terms, name=name)
 
     @abstractmethod
     def coordinates(self, values: Floats, out: Floats | None = None) -> Floats:
@@ -62,7 +62,8 @@ class Series(Value, ABC):
 
     def lost(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return x - c(x)·c(x), the squared length that each value loses."""
-        return values - np.square(self.coordinates(values)).sum(axis=0)
+        lengths: NDArray[np.float64] = np.square(self.coordinates(values)).sum(axis=0)
+        return values - lengths
 
     def error_bound(self, low: float, high: float) -> float:
         """Return the largest |2xy/(x+y) - c(x)·c(y)| for x and y in [low, high].

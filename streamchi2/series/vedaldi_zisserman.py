@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,16 +55,16 @@ class VZSeries(Series):
     n_terms: int
     period: float
 
-    @classmethod
-    def check_n_terms(cls, n_terms: int) -> None:
-        """Refuse even numbers: cosine and sine come in pairs."""
-        cls(n_terms, period=10.0)
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_terms", as_positive_int(self.n_terms, name="n_terms"))
+        object.__setattr__(self, "n_terms", self.check_n_terms(self.n_terms))
         object.__setattr__(self, "period", as_positive_float(self.period, name="period"))
-        if self.n_terms % 2 == 0:
-            raise ValueError(f"n_terms must be odd for the vz series, got {self.n_terms}")
+
+    @classmethod
+    def check_n_terms(cls, n_terms: Any, *, name: str = "n_terms") -> int:
+        """Return an odd number of terms: cosine and sine come in pairs."""
+        if as_positive_int(n_terms, name=name) % 2 == 0:
+            raise ValueError(f"{name} must be odd for the vz series, got {n_terms}")
+        return int(n_terms)
 
     @classmethod
     def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
