@@ -89,12 +89,14 @@ class Calibration(Value):
         weights: Array,
     ) -> Self:
         """Fit to scores of left-out rows, for labels of which a row may have several."""
-        fitted = [
-            fitted_softmax(np.stack([1.0 - s, s], 1), np.stack([1.0 - y, y], 1), weights)
-            for s, y in zip(scores.T, targets.T, strict=True)
-        ]
-        temperatures, shares = np.array(fitted).reshape(-1, 2).T
-        return cls(np.zeros(len(fitted)), temperatures, shares, of_labels=True)
+        n_labels = scores.shape[1]
+        fitted = np.empty((2, n_labels))
+        for label in range(n_labels):
+            yes, is_label = scores[:, label], targets[:, label]
+            outcomes = np.stack([1.0 - yes, yes], axis=1)
+            members = np.stack([1.0 - is_label, is_label], axis=1)
+            fitted[:, label] = fitted_softmax(outcomes, members, weights)
+        return cls(np.zeros(n_labels), fitted[0], fitted[1], of_labels=True)
 
     def probabilities(self, scores: Array) -> Array:
         """Return a probability per class or label, for scores already shifted.
@@ -102,8 +104,10 @@ class Calibration(Value):
         Scores have shape (n, c) or (c,); the class of the highest has the highest probability.
         """
         b, share = self.inverse_temperature, self.uniform_share
-        n_outcomes = 2 if self.of_labels else scores.shape[-1]
-        plain = expit(b * (2.0 * scores - 1.0)) if self.of_labels else softmax(b * scores, axis=-1)
+        if self.of_labels:
+            n_outcomes, plain = 2, expit(b * (2.0 * scores - 1.0))
+        else:
+            n_outcomes, plain = scores.shape[-1], softmax(b * scores, axis=-1)
         return np.asarray((1.0 - share) * plain + share / n_outcomes)
 
     def ordered(self, columns: NDArray[np.intp]) -> Self:
@@ -113,13 +117,15 @@ class Calibration(Value):
         first.
         """
         n_new = max(columns.size - self.shifts.size, 0)
-        shift = 1.0 if self.shifts.any() else 0.0
-        shifts = np.append(self.shifts, np.full(n_new, shift))[columns]
-        if not self.of_labels:
-            return replace(self, shifts=shifts)
-        pairs = zip((self.inverse_temperature, self.uniform_share), _USUAL, strict=True)
-        params = [np.append(values, np.full(n_new, usual))[columns] for values, usual in pairs]
-        return replace(self, shifts=shifts, inverse_temperature=params[0], uniform_share=params[1])
+
+        def moved(values: Array, usual: float) -> Array:
+            return np.append(values, np.full(n_new, usual))[columns]
+
+        shifts = moved(self.shifts, 1.0 if self.shifts.any() else 0.0)
+        temperature, share = self.inverse_temperature, self.uniform_share
+        if self.of_labels:
+            temperature, share = moved(temperature, _USUAL[0]), moved(share, _USUAL[1])
+        return replace(self, shifts=shifts, inverse_temperature=temperature, uniform_share=share)
 
 
 def fitted_inverse_temperature(scores: Array, members: Array) -> float:
@@ -171,7 +177,8 @@ def fitted_softmax(scores: Array, targets: Array, weights: Array) -> tuple[float
     0.3
     """
     # Kish's number of rows that such weights stand for.
-    members = (weights * (weights.sum() / (weights @ weights)))[:, None] * targets
+    n_rows_each = weights * (weights.sum() / (weights @ weights))
+    members = n_rows_each[:, None] * targets
     if np.count_nonzero(members.any(axis=0)) < 2:
         return _USUAL
     alone = fitted_inverse_temperature(scores, members)
@@ -185,7 +192,8 @@ def fitted_softmax(scores: Array, targets: Array, weights: Array) -> tuple[float
         plain = softmax(factor * scores, axis=1)
         mixed = np.maximum((1.0 - share) * plain + share / n_classes, 1e-100)
         per_mixed = members / mixed
-        gain = plain * (scores - (plain * scores).sum(axis=1, keepdims=True))
+        expected = (plain * scores).sum(axis=1, keepdims=True)
+        gain = plain * (scores - expected)
         away = params[0] - centre
         value = -(members * np.log(mixed)).sum() + temperature_rows * away**2
         by_temperature = -(1.0 - share) * factor * (per_mixed * gain).sum()
@@ -193,7 +201,8 @@ def fitted_softmax(scores: Array, targets: Array, weights: Array) -> tuple[float
         by_share = -(per_mixed * (1.0 / n_classes - plain)).sum() + share_rows / (1.0 - share)
         return value - share_rows * np.log1p(-share), np.array([by_temperature, by_share])
 
-    if loss(np.array([centre, 0.0]))[1][1] >= 0.0:
+    slope = loss(np.array([centre, 0.0]))[1]
+    if slope[1] >= 0.0:
         return alone, 0.0
     bounds = (tuple(np.log(_INVERSE_TEMPERATURE)), (0.0, _LARGEST_SHARE))
     start = np.array([centre, _LARGEST_SHARE / 10.0])
@@ -201,7 +210,8 @@ def fitted_softmax(scores: Array, targets: Array, weights: Array) -> tuple[float
     # To the last digits, so that scores which differ by rounding give probabilities that do.
     with np.errstate(invalid="ignore"):  # a step may leave the domain; its end is checked
         exact = root(lambda params: loss(params)[1], params, tol=1e-13)
-    if np.abs(exact.x - params).max() < 1e-2 and 0.0 <= exact.x[1] <= _LARGEST_SHARE:
+    is_near = np.abs(exact.x - params).max() < 1e-2
+    if is_near and 0.0 <= exact.x[1] <= _LARGEST_SHARE:
         params = exact.x
     return float(np.exp(params[0])), float(params[1])
 
@@ -236,8 +246,9 @@ def quantile_shifts(
     array([0.8, 1.6])
     """
     order = np.argsort(scores, axis=0)
-    above = np.cumsum(weights[order[::-1]], axis=0)[::-1] - weights[order]
-    above = above / weights.sum()
+    sorted_weights = weights[order] / weights.sum()
+    from_here = np.cumsum(sorted_weights[::-1], axis=0)[::-1]
+    above = from_here - sorted_weights
     rows = np.argmax(above <= shares / 2.0 + 1e-12, axis=0)
     columns = np.arange(scores.shape[1])
     # A class without rows scores zero everywhere; its members would be taught to score one.

@@ -132,21 +132,24 @@ def principal_components(scatter: Array, n_pca: float | None = None) -> Eigenpai
     array([5.])
     """
     width = len(scatter)
-    share = n_pca if isinstance(n_pca, float) else None
-    n_pairs = width if share is not None or n_pca is None else min(int(n_pca), width)
+    n_pairs = min(n_pca, width) if isinstance(n_pca, int) else width
     with one_blas_thread:
-        pairs = eigh(scatter, subset_by_index=[width - n_pairs, width - 1], check_finite=False)
-    values, vectors = np.maximum(pairs[0][::-1], 0.0), pairs[1][:, ::-1]
+        leading = [width - n_pairs, width - 1]
+        values, vectors = eigh(scatter, subset_by_index=leading, check_finite=False)
+    # LAPACK has the smallest first.
+    values = np.maximum(values[::-1], 0.0)
+    vectors = vectors[:, ::-1]
     # What rounding may leave where nothing varies. A block of up to 1024 rows adds as many products
     # to every entry of the scatter, each rounded: about sqrt(1024) units of rounding in all. The
     # eigenvalues of a d x d matrix add d more.
     rounding = (width + 32) * float(np.finfo(np.float64).eps) * values[0]
     vectors = np.where(values > rounding, vectors, 0.0)
-    if share is not None:
+    if isinstance(n_pca, float):
         n_varying = max(int(np.count_nonzero(values > rounding)), 1)
         # Sums in another order differ by rounding, which must not ask for one more.
-        reached = np.cumsum(values) >= share * values.sum() * (1.0 - 1e-12)
-        n_pairs = n_varying if share == 1.0 else min(int(np.argmax(reached)) + 1, n_varying)
+        reached = np.cumsum(values) >= n_pca * values.sum() * (1.0 - 1e-12)
+        n_holding = width if n_pca == 1.0 else int(np.argmax(reached)) + 1
+        n_pairs = min(n_holding, n_varying)
     values, vectors = values[:n_pairs], vectors[:, :n_pairs]
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.sign(vectors[largest, np.arange(n_pairs)])

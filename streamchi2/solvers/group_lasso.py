@@ -189,17 +189,20 @@ class GroupLasso:
 
         fits: list[GroupLassoFit] = []
         errors: list[float] = []
+        best = 0
         for fit in self.path():
             fits.append(fit)
             errors.append(error(fit))
-            if len(fits) > int(np.argmin(errors)) + _PATIENCE:
+            best = int(np.argmin(errors))
+            if len(fits) > best + _PATIENCE:
                 break
         if not fits:
             return GroupLassoFit(self, 1.0, np.zeros(len(self.groups)))
-        last = {tuple(fit.scales > 0.0): fit for fit in fits[: int(np.argmin(errors)) + 1]}
+        last = {tuple(fit.scales > 0.0): fit for fit in fits[: best + 1]}
         fits = [relaxed(fit) for fit in last.values()]
         errors = [error(fit) for fit in fits]
-        return next(fit for fit, e in zip(fits, errors, strict=True) if e <= _WORTH * min(errors))
+        worth = [index for index, each in enumerate(errors) if each <= _WORTH * min(errors)]
+        return fits[worth[0]]
 
     def entry_alphas(self) -> Array:
         """Return the largest alpha at which each group is in, zero where that is below 1e-5.
@@ -312,4 +315,5 @@ class GroupLassoFit:
         yield nnls(lower.T, lower.T @ (units * self.scales) + pull)[0] / units
         # |W| / lambda; a group that is out and should be in gets its own Newton step.
         entering = np.maximum(slope, 0.0) / np.maximum(direct.diagonal(), _TINY)
-        yield np.where(self.scales > 0.0, self.scales * self.norms / self.lambdas, entering)
+        staying = self.scales * self.norms / self.lambdas
+        yield np.where(self.scales > 0.0, staying, entering)
