@@ -80,27 +80,22 @@ def test_a_file_that_grew_is_gone_on_with_where_it_was(file, n_batches):
     assert len(learn(as_source(path, batch_size=8, **COLUMNS), provenance)[0]) == 0
 
 
+def changed(index, column, row, value):
+    """Return the table with another value in one place."""
+    values = TABLE[column].to_pylist()
+    values[row] = value
+    return TABLE.set_column(index, column, pa.array(values))
+
+
 REWRITTEN = {
     "shorter": lambda: TABLE[:39],
     "in another order": lambda: TABLE[:40].take(np.arange(40)[::-1]),
     "a row is gone": lambda: pa.concat_tables([TABLE[:11], TABLE[12:]]),
-    "one value": lambda: TABLE.set_column(
-        0, "c0", pa.array(np.where(np.arange(N) == 17, 0.5, TABLE["c0"]))
-    ),
-    "one label": lambda: TABLE.set_column(
-        3,
-        "label",
-        pa.array([("ham" if i == 17 else x) for i, x in enumerate(TABLE["label"].to_pylist())]),
-    ),
-    "a label that was null": lambda: TABLE.set_column(
-        3,
-        "label",
-        pa.array([("ham" if i == 14 else x) for i, x in enumerate(TABLE["label"].to_pylist())]),
-    ),
-    "one weight": lambda: TABLE.set_column(
-        4, "w", pa.array(np.where(np.arange(N) == 17, 9, TABLE["w"]))
-    ),
-}  # fmt: skip
+    "one value": lambda: changed(0, "c0", 17, 0.5),
+    "one label": lambda: changed(3, "label", 17, "ham"),
+    "a label that was null": lambda: changed(3, "label", 14, "ham"),
+    "one weight": lambda: changed(4, "w", 17, 9),
+}
 
 
 @pytest.mark.parametrize("case", REWRITTEN)

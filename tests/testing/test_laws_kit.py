@@ -108,54 +108,30 @@ def test_too_many_values_are_not_printed():
 VACUOUS = {
     "a class": (TypeError, "estimator must be one with", lambda: check_all(MultinomialNB)),
     "no stream": (TypeError, "partial_fit or learn_one, got 3", lambda: check_save(3, ROWS)),
-    "silent": (
-        TypeError, "estimator must have one of .*'transform', .* got Silent",
-        lambda: check_all(planted.Silent()),
-    ),
-    "no cut": (
-        ValueError, "cuts must be one or more from 1 to 29, got \\[\\]",
-        lambda: check_cut(planted.MeanScaler(), ROWS, cuts=[]),
-    ),
-    "a cut at the end": (
-        ValueError, "cuts must be .* from 1 to 29, got \\[30\\]",
-        lambda: check_save(planted.MeanScaler(), ROWS, cuts=[30]),
-    ),
-    "no rows": (
-        ValueError, "rows must be of shape",
-        lambda: check_cut(planted.MeanScaler(), ROWS[:0], cuts=[1]),
-    ),
-    "no dicts": (
-        ValueError, "rows must be a list of dicts",
-        lambda: check_cut(planted.DictMeans(), [1.0], cuts=[1]),
-    ),
-    "targets too few": (
-        ValueError, "targets must be one per row, got 3",
-        lambda: check_cut(planted.NearestMean(), ROWS, LABELS[:3], cuts=[1]),
-    ),
-    "no merge": (
-        TypeError, "law 'merge' does not apply .* no merge",
-        lambda: check_merge(planted.NearestMean(), ROWS, LABELS, cuts=[3]),
-    ),
-    "no workers": (
-        TypeError, "law 'threads' does not apply .* no n_jobs",
-        lambda: check_threads(planted.NearestMean(), ROWS, LABELS),
-    ),
-    "one class": (
-        ValueError, "targets must be of two classes",
-        lambda: check_late_classes(planted.NearestMean(), ROWS, 0 * LABELS),
-    ),
-    "counts of one": (
-        ValueError, "counts must be one per row and not all 1",
-        lambda: check_weights(planted.MeanScaler(), ROWS, counts=np.ones(30, int)),
-    ),
-    "no seed": (
-        ValueError, "random_state must be an int for clones to draw the same, got None",
-        lambda: check_all(ExpChi2Sampler(8)),
-    ),
-    "an unknown law": (
-        ValueError, "skip must name laws among .* got \\['order'\\]",
-        lambda: check_all(planted.MeanScaler(), skip={"order": "no"}),
-    ),
+    "silent": (TypeError, "estimator must have one of .*'transform', .* got Silent",
+        lambda: check_all(planted.Silent())),
+    "no cut": (ValueError, "cuts must be one or more from 1 to 29, got \\[\\]",
+        lambda: check_cut(planted.MeanScaler(), ROWS, cuts=[])),
+    "a cut at the end": (ValueError, "cuts must be .* from 1 to 29, got \\[30\\]",
+        lambda: check_save(planted.MeanScaler(), ROWS, cuts=[30])),
+    "no rows": (ValueError, "rows must be of shape",
+        lambda: check_cut(planted.MeanScaler(), ROWS[:0], cuts=[1])),
+    "no dicts": (ValueError, "rows must be a list of dicts",
+        lambda: check_cut(planted.DictMeans(), [1.0], cuts=[1])),
+    "targets too few": (ValueError, "targets must be one per row, got 3",
+        lambda: check_cut(planted.NearestMean(), ROWS, LABELS[:3], cuts=[1])),
+    "no merge": (TypeError, "law 'merge' does not apply .* no merge",
+        lambda: check_merge(planted.NearestMean(), ROWS, LABELS, cuts=[3])),
+    "no workers": (TypeError, "law 'threads' does not apply .* no n_jobs",
+        lambda: check_threads(planted.NearestMean(), ROWS, LABELS)),
+    "one class": (ValueError, "targets must be of two classes",
+        lambda: check_late_classes(planted.NearestMean(), ROWS, 0 * LABELS)),
+    "counts of one": (ValueError, "counts must be one per row and not all 1",
+        lambda: check_weights(planted.MeanScaler(), ROWS, counts=np.ones(30, int))),
+    "no seed": (ValueError, "random_state must be an int for clones to draw the same, got None",
+        lambda: check_all(ExpChi2Sampler(8))),
+    "an unknown law": (ValueError, "skip must name laws among .* got \\['order'\\]",
+        lambda: check_all(planted.MeanScaler(), skip={"order": "no"})),
 }  # fmt: skip
 
 
