@@ -45,13 +45,11 @@ def test_labels_are_kept_exactly(labels):
         (None, ValueError, "requires y to be passed"),
         ([0.5, 1.5], ValueError, "Unknown label type: .* got 0.5 at row 0"),
         ([1, None], TypeError, "text or numbers, got None at row 1"),
-        (["a", float("nan")], ValueError, "finite, got nan at row 1"),
         ([1.0, np.inf], ValueError, "finite, got inf at row 1"),
         ([[1], [2, 3]], TypeError, "unhashable type: 'list'"),
         ([1j, 1], TypeError, r"got 1j at row 0"),
         (np.array(["2020", "2021"], "M8[ns]"), TypeError, "got dtype datetime64"),
         ([1], ValueError, "got 1 targets for 2 rows"),
-        (np.ma.array([1, 2], mask=[0, 1]), TypeError, "a plain array, got a masked one"),
     ],
 )
 def test_what_is_no_label_is_refused(labels, error, match):
@@ -76,16 +74,9 @@ def test_single_labels_become_plain_objects(given, label):
     assert type(as_label(given)) is type(label)
 
 
-@pytest.mark.parametrize("label", [None, 1j, [1], np.nan, -np.inf, np.timedelta64(3, "ns")])
-def test_single_labels_that_are_none_are_refused(label):
-    with pytest.raises((TypeError, ValueError), match="y must"):
-        as_label(label)
-
-
 def test_classes_may_be_declared_by_whatever_is_an_array():
-    unknown_length = da.from_array(np.array([3, 1, 2]))
-    unknown_length = unknown_length[unknown_length > 0]
-    assert as_declared_classes(unknown_length) == [3, 1, 2]
+    unknown_length = da.from_array(np.array([3, 1, 2, 0]))
+    assert as_declared_classes(unknown_length[unknown_length > 0]) == [3, 1, 2]
     assert as_declared_classes(range(2), 2) == [0, 1]
 
 
@@ -94,7 +85,6 @@ def test_classes_may_be_declared_by_whatever_is_an_array():
     [
         ([], ValueError, "at least one label"),
         (3, TypeError, "a sequence of labels, got 3"),
-        (["a", "a"], ValueError, "must be distinct"),
         ([1, True], ValueError, "must be distinct"),
         ([1.0, 1.0, 1.0], ValueError, "weights go by name"),
         (np.array([0.5, 2.0, 3.0]), ValueError, "weights go by name"),
@@ -112,21 +102,12 @@ def test_classes_that_are_none_are_refused(classes, error, match):
         ([1.0, np.nan], ValueError, "y must be finite, got nan at row 1"),
         ([[1.0, 2.0], [1.0, np.inf]], ValueError, "got inf at row 1, column 1"),
         ([1.0, 1e200], ValueError, r"below 1e\+140 in size"),
-        (["1", "2"], TypeError, "must hold numbers, got dtype <U1"),
-        ([1, "2"], TypeError, "must hold numbers"),
         (np.array([1, "2"], object), TypeError, "must hold numbers, got '2' at row 1"),
-        (np.ma.array([1, 2], mask=[0, 1]), TypeError, "a plain array, got a masked one"),
     ],
 )
 def test_what_is_no_numeric_target_is_refused(targets, error, match):
     with pytest.raises(error, match=match):
         as_numbers(None, targets, 2)
-
-
-def test_numbers_of_any_type_are_floats():
-    numbers = [as_number(value) for value in (True, 3, np.float32(0.5), np.int8(-1), np.True_)]
-    assert numbers == [1.0, 3.0, 0.5, -1.0, 1.0]
-    assert {type(number) for number in numbers} == {float}
 
 
 @pytest.mark.parametrize("value", ["3", None, 1j, np.timedelta64(3, "s"), np.nan, 10**400])

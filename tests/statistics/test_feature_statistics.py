@@ -92,25 +92,13 @@ def test_statistics_are_moments_of_two_kinds_of_rows_whatever_is_kept(
         rate = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         assert counted == pytest.approx(sum(rate**age for age in range(n_rows)))
     assert (statistics.kept is not None) == (0 < n_labelled <= cap)
+    if statistics.kept is not None:
+        assert_array_equal(statistics.kept.features, features[codes >= 0])
+        assert_array_equal(statistics.kept.keys, np.flatnonzero(codes >= 0))
+        assert statistics.kept.weights.min() > 0.0
     folded = statistics.folded()
     assert folded.kept is None
     assert_same(folded.regression(), statistics.regression())
-
-
-@given(streams(), st.sampled_from([None, 5.0]))
-def test_kept_rows_are_the_labelled_ones_with_weights_as_of_now(stream, half_life):
-    features, codes, weights, _ = stream
-    statistics = learnt(empty(100, half_life), *stream)
-    has = codes >= 0
-    if not has.any():
-        assert statistics.kept is None
-        return
-    kept, ages = statistics.kept, np.arange(np.count_nonzero(has))[::-1]
-    assert_array_equal(kept.features, features[has])
-    assert_array_equal(kept.targets, codes[has])
-    assert_array_equal(kept.keys, np.flatnonzero(has))
-    shares = 1.0 if half_life is None else 0.5 ** (ages / half_life)
-    assert_allclose(kept.weights, weights[has] * shares)
 
 
 @pytest.mark.parametrize("caps", [(0, 0), (100, 100), (20, 20), (0, 100), (100, 0)])
@@ -166,16 +154,6 @@ def test_columns_of_numbers_that_come_later_have_been_zero(cap):
     assert (late.n_labelled, late.n_unlabelled) == (6, 3)
 
 
-@given(streams(), st.lists(st.floats(0.1, 9.0), min_size=3, max_size=3))
-def test_classes_by_themselves_can_be_weighted_afterwards(stream, factors):
-    features, codes, weights, cuts = stream
-    factors = np.array(factors)
-    weighted = learnt(empty(), features, codes, weights * np.append(factors, 1.0)[codes], cuts)
-    for cap in (0, 100):
-        statistics = learnt(empty(cap, by_class=True), *stream)
-        assert_same(statistics.regression(factors), weighted.regression())
-
-
 def test_copies_go_ways_of_their_own():
     rng = np.random.default_rng(0)
     features, codes = rng.normal(size=(40, N_FEATURES)), rng.integers(0, N_TARGETS, 40)
@@ -190,15 +168,6 @@ def test_copies_go_ways_of_their_own():
             rows = np.concatenate([np.arange(10), part])
             again = learnt(empty(cap), features[rows], codes[rows], np.ones(20), [0, 4, 10, 20])
             assert_same(copy.regression(), again.regression(), 0.0, 0.0)
-
-
-def test_rows_that_have_faded_for_good_keep_a_weight():
-    statistics = empty(5000, half_life=1.0)
-    for _ in range(300):
-        codes = np.zeros(10, np.int64)
-        learnt(statistics, np.ones((10, N_FEATURES)), codes, np.ones(10), [0, 10])
-    assert statistics.kept.weights.min() > 0.0
-    assert statistics.counted == pytest.approx(2.0)
 
 
 def test_what_cannot_be_squared_is_refused_and_leaves_no_trace():

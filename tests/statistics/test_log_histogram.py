@@ -31,7 +31,7 @@ values = st.one_of(
     st.just(0.0), st.sampled_from(EDGES + BESIDE), st.floats(0.0, HUGE), st.floats(1e-3, 10.0)
 )
 row_weights = st.one_of(st.sampled_from([0.0, 1.0, 3.0]), st.floats(1e-6, 1e6))
-resolutions = st.sampled_from([1, 2, 64, 256])
+resolutions = st.sampled_from([1, 2, 64, 4096])
 
 
 @st.composite
@@ -98,12 +98,11 @@ def test_any_cutting_gives_the_same_counts(half_life, stream):
     assert_same(histogram_of(rows, weights, range(len(rows) + 1), half_life=half_life), whole)
 
 
-@pytest.mark.parametrize("half_life", [None, 30.0, 1e12])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cutting_a_long_stream_over_blocks_gives_the_same_counts(half_life, weighted):
+@pytest.mark.parametrize("half_life", [None, 30.0])
+def test_cutting_a_long_stream_over_blocks_gives_the_same_counts(half_life):
     rng = np.random.default_rng(0)
     rows = rng.lognormal(sigma=9.0, size=(1500, 60)) * (rng.random((1500, 60)) < 0.7)
-    weights = rng.random(1500) if weighted else None
+    weights = rng.random(1500)
     whole = histogram_of(rows, weights, half_life=half_life)
     for size in (1, 7, 256, 1499):
         cuts = [*range(0, 1500, size), 1500]
@@ -129,58 +128,36 @@ def test_merging_commutes_and_leaves_the_other_alone(half_life, left, right):
     before = bits(second)
     there, back = first.copy().merge(second), second.copy().merge(first)
     assert bits(there) == bits(back)
-    assert bits(second) == before
+    empty = LogHistogram(half_life=half_life)
+    assert bits(second) == before == bits(second.merge(empty)) == bits(empty.merge(second))
     assert there.n_rows == first.n_rows + second.n_rows
     assert there.total == pytest.approx(first.total + second.total, rel=1e-14)
     assert there.n_zeros == first.n_zeros + second.n_zeros
 
 
-@pytest.mark.parametrize("half_life", HALF_LIVES)
-@given(streams())
-def test_empty_is_the_identity_of_merging(half_life, stream):
-    histogram = histogram_of(*stream[:2], half_life=half_life)
-    before = bits(histogram)
-    empty = LogHistogram(half_life=half_life)
-    assert bits(histogram.merge(empty)) == before
-    adopted = empty.merge(histogram)
-    assert bits(adopted) == before
-    adopted.update([3.0])
-    assert bits(histogram) == before
-
-
 @pytest.mark.parametrize(
-    ("rows", "weights", "error", "message"),
+    ("call", "error", "message"),
     [
-        ([[1.0, -2.0]], None, ValueError, r"got -2.0 at row 0, column 1"),
-        (sparse.csr_array([[0.0, -1.0]]), None, ValueError, "row 0, column 1"),
-        ([["a", "b"]], None, TypeError, "number"),
-        (3.0, None, ValueError, "scalar"),
-        ([[1.0], [2.0]], [1.0, -1.0], ValueError, "got -1.0 at row 1"),
-        ([1.0, 2.0], [1.0, 2.0], ValueError, "one weight per row"),
+        (lambda h: h.merge(LogHistogram(32)), StateMismatchError, "octave=64.*octave=32"),
+        (lambda h: h.merge(LogHistogram(half_life=3)), StateMismatchError, "=None.*half_life=3.0"),
+        (lambda h: h.merge(Counter()), TypeError, "must be a LogHistogram"),
+        (lambda h: h.update([[1.0, -2.0]]), ValueError, "got -2.0 at row 0, column 1"),
+        (lambda h: h.update([1.0, 2.0], [1.0, 2.0]), ValueError, "one weight per row"),
+        (lambda h: LogHistogram(8192), ValueError, "at most 4096, got 8192"),
+        (lambda h: LogHistogram(half_life=1e-9), ValueError, "at least 0.001 rows, got 1e-09"),
     ],
 )
-def test_a_refused_update_leaves_no_trace(rows, weights, error, message):
-    histogram = LogHistogram().update([[1.0, 0.0], [2.0, 7.0]])
+def test_what_is_refused_leaves_no_trace(call, error, message):
+    histogram = LogHistogram().update([1.0, 0.0])
     before = bits(histogram)
     with pytest.raises(error, match=message):
-        histogram.update(rows, weights)
+        call(histogram)
     assert bits(histogram) == before
-
-
-@pytest.mark.parametrize(
-    ("other", "error", "message"),
-    [
-        (LogHistogram(32), StateMismatchError, "bins_per_octave=64.*bins_per_octave=32"),
-        (LogHistogram(half_life=3), StateMismatchError, "half_life=None.*half_life=3.0"),
-        (Counter(), TypeError, "must be a LogHistogram"),
-    ],
-)
-def test_a_refused_merge_leaves_no_trace(other, error, message):
-    histogram = LogHistogram().update([1.0, 2.0])
-    before = bits(histogram)
-    with pytest.raises(error, match=message):
-        histogram.merge(other)
-    assert bits(histogram) == before
+    for name, value in (("_first_key", 2047 * 64), ("_counts", -np.ones(1)), ("n_zeros", -1.0)):
+        forged = histogram.copy()
+        setattr(forged, name, value)
+        with pytest.raises(ValueError, match=r"range of floats|must not be negative"):
+            forged.check_state()
 
 
 @given(streams(), st.sampled_from(HALF_LIVES))
@@ -200,6 +177,8 @@ def test_dense_sparse_transposed_and_wider_rows_count_alike(stream, half_life, d
     with np.errstate(over="ignore"):
         rows = np.minimum(rows, np.finfo(np.float32).max).astype(dtype)
     dense = histogram_of(rows, weights, half_life=half_life)
+    wide = histogram_of(rows.astype(np.float64), weights, half_life=half_life)
+    assert bits(wide) == bits(dense)
     fortran = np.asfortranarray(rows)
     assert bits(histogram_of(sparse.csr_array(rows), weights, half_life=half_life)) == bits(dense)
     assert bits(histogram_of(fortran, weights, half_life=half_life)) == bits(dense)
@@ -219,23 +198,6 @@ def test_reading_copying_and_pickling_change_nothing(stream, half_life):
         assert twin == histogram
         assert bits(twin.update([[1.0]])) == bits(histogram.copy().update([[1.0]]))
     assert bits(histogram) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("_first_key", -1, "range of floats"),
-        ("_first_key", 2047 * 64, "range of floats"),
-        ("_counts", np.array([1, -1]), "must not be negative"),
-        ("n_zeros", -1.0, "must not be negative"),
-    ],
-)
-def test_forged_counts_are_refused(name, value, message):
-    histogram = LogHistogram().update([1.0, 0.0])
-    histogram.check_state()
-    setattr(histogram, name, value)
-    with pytest.raises(ValueError, match=message):
-        histogram.check_state()
 
 
 @given(streams(), resolutions)
@@ -287,26 +249,6 @@ def test_faded_counts_flush_to_zero_and_never_linger_as_subnormals():
     assert histogram.high == 1.015625
 
 
-@given(
-    arrays(np.float32, st.integers(1, 20), elements=st.floats(0, width=32, allow_infinity=False))
-)
-@example(np.array([2.0**-149, 2.0**-126, 1.0, 3e38], np.float32))
-def test_float32_and_float64_fall_into_the_same_bins(short):
-    for bins_per_octave in (1, 64, 512):
-        histogram = LogHistogram(bins_per_octave)
-        wide = histogram.copy().update(short.astype(np.float64))
-        assert bits(histogram.update(short)) == bits(wide)
-
-
-def test_the_finest_bins_are_exact_too():
-    edges = 1.0 + np.arange(4096) / 4096
-    sample = np.concatenate([edges, np.nextafter(edges, 0.0)[1:], [np.nextafter(2.0, 0.0)]])
-    histogram = LogHistogram(4096).update(sample)
-    assert_array_equal(histogram.edges[0], edges)
-    assert_array_equal(histogram.weights, 2.0)
-    assert LogHistogram(4096).update(edges.astype(np.float32)).total == 4096
-
-
 @given(st.integers(0, 2**32 - 1), resolutions, st.integers(1, 300))
 def test_quantiles_lie_within_a_bin_of_the_sorted_data(seed, bins_per_octave, n_values):
     sample = np.random.default_rng(seed).lognormal(sigma=4.0, size=n_values)
@@ -317,15 +259,6 @@ def test_quantiles_lie_within_a_bin_of_the_sorted_data(seed, bins_per_octave, n_
     assert (np.diff(found) >= 0.0).all()
     assert histogram.quantile(0.0) == histogram.low
     assert histogram.quantile(1.0) == histogram.high
-
-
-@given(streams(), resolutions)
-def test_density_integrates_to_one(stream, bins_per_octave):
-    histogram = histogram_of(*stream[:2], bins_per_octave=bins_per_octave)
-    lower, upper = histogram.edges
-    mass = (histogram.density() * (np.log(upper) - np.log(lower))).sum()
-    # Logarithms up to 745 differ by as little as 1/512: 2 * 745 * 512 rounding errors.
-    assert mass == pytest.approx(1.0 if histogram.total else 0.0, abs=2e-10)
 
 
 @given(streams(), resolutions, st.integers(1, 12))
@@ -341,24 +274,10 @@ def test_coarsening_keeps_weight_and_mean_within_the_wanted_number_of_bins(
     assert centres @ merged == pytest.approx(histogram.centres @ histogram.weights, rel=1e-13)
     if len(histogram.centres) <= max_bins:
         assert_array_equal(centres, histogram.centres)
-
-
-def test_very_wide_sparse_rows_cost_what_they_store():
-    wide = sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 2**62 - 1])), shape=(2, 2**62))
-    assert LogHistogram().update(wide).n_zeros == 2.0**63
-    assert LogHistogram().update(wide, [0.5, 0.5]).n_zeros == 2.0**62
-
-
-def test_equality_sees_settings_rows_zeros_and_counts():
-    histogram = LogHistogram().update([1.0, 0.0])
-    others = [LogHistogram(32), LogHistogram(half_life=2)]
-    assert all(histogram != other.update([1.0, 0.0]) for other in others)
-    assert histogram != LogHistogram().update([1.0])
-    assert histogram != LogHistogram().update([1.5, 0.0])
-    assert histogram != LogHistogram().update([[1.0], [0.0]])
-    assert histogram != "histogram"
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(histogram)
+    lower, upper = histogram.edges
+    mass = (histogram.density() * (np.log(upper) - np.log(lower))).sum()
+    # Logarithms up to 745 differ by as little as 1/8192: 2 * 745 * 8192 rounding errors.
+    assert mass == pytest.approx(1.0 if histogram.total else 0.0, abs=4e-9)
 
 
 @pytest.mark.parametrize("read", ["low", "high", "quantile"])
@@ -366,28 +285,7 @@ def test_equality_sees_settings_rows_zeros_and_counts():
 def test_an_empty_histogram_says_so(read, histogram):
     with pytest.raises(ValueError, match=f"{read} needs a non-zero value"):
         histogram.quantile(0.5) if read == "quantile" else getattr(histogram, read)
+    with pytest.raises(ValueError, match="q must lie between 0 and 1"):
+        histogram.quantile([0.5, 2.0])
     assert histogram.total == 0
     assert len(histogram.centres) == len(histogram.density()) == len(histogram.coarsened(3)[0]) == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"bins_per_octave": 48}, ValueError, "power of two.*got 48"),
-        ({"bins_per_octave": 8192}, ValueError, "at most 4096, got 8192"),
-        ({"bins_per_octave": 0}, ValueError, "at least 1, got 0"),
-        ({"bins_per_octave": 2.0}, TypeError, "integer, got 2.0"),
-        ({"half_life": 0}, ValueError, "half_life must be positive"),
-        ({"half_life": 1e-9}, ValueError, "at least 0.001 rows, got 1e-09"),
-        ({"half_life": "long"}, ValueError, "half_life must be a number"),
-    ],
-)
-def test_impossible_settings_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        LogHistogram(**arguments)
-
-
-@pytest.mark.parametrize("q", [-0.1, 1.1, np.nan, [0.5, 2.0]])
-def test_impossible_quantiles_are_refused(q):
-    with pytest.raises(ValueError, match="q must lie between 0 and 1"):
-        LogHistogram().update([1.0]).quantile(q)
