@@ -96,10 +96,11 @@ class DirectSeries(Series):
             total = halves + node
             term = np.divide(remaining, total, out=out[q])
             term *= factor
-            # The plain quotient, not 2x/(x+k) - 1, keeps the right sign close to k.
-            quotient = halves - node
-            quotient /= total
-            remaining = remaining * quotient
+            if q + 1 < self.n_terms:
+                # The plain quotient, not 2x/(x+k) - 1, keeps the right sign close to k.
+                quotient = halves - node
+                quotient /= total
+                remaining = remaining * quotient
         return out
 
     def residual(self, values: ArrayLike) -> NDArray[np.float64]:

@@ -1,6 +1,5 @@
 """Random frequencies in the subspace where rows vary: filter, floor, sketch, and the map."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -8,14 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from maps import spec_of, tracker_of
 from numpy.testing import assert_allclose
-from scipy import sparse
 
 from streamchi2 import exp_chi2_kernel
 from streamchi2.bases import OrthogonalBasis, SubspaceBasis
 from streamchi2.bases.base import BasisPlan
 from streamchi2.bases.subspace import filter_shares, informative_directions
-from streamchi2.errors import StateMismatchError
-from streamchi2.features import Tracker
 
 WARM_UP = 128
 
@@ -104,16 +100,6 @@ def test_the_sketch_keeps_squared_lengths_in_the_mean(n_inputs, n_components, se
     assert np.array_equal(gram.diagonal(), np.ones(n_inputs))
 
 
-def test_without_a_floor_features_are_those_of_the_directions_alone():
-    inputs = np.random.default_rng(0).normal(size=(50, 5))
-    directions = informative_directions(inputs, np.ones(len(inputs)), 64)
-    basis = SubspaceBasis(directions, 64, seed=3, beta=1.0)
-    plain = OrthogonalBasis(directions.shape[1], 64, seed=3, beta=1.0)
-    filtered = inputs @ directions.astype(np.float64)
-    # Sums of five and of sixteen products in another order.
-    assert_allclose(features_of(basis, inputs), features_of(plain, filtered), atol=1e-12)
-
-
 @given(
     n_inputs=st.integers(1, 90),
     n_directions=st.sampled_from([1, 2, 8]),
@@ -147,16 +133,6 @@ def test_inputs_that_are_always_zero_cost_no_direction_anything():
     )
     assert np.array_equal(few, many[places])
     assert not np.delete(many, places, axis=0).any()
-
-
-def test_bases_that_differ_in_the_floor_alone_are_not_equal():
-    directions = np.eye(4, 2, dtype=np.float32) / 2
-    basis, twin, other = (
-        SubspaceBasis(directions, 16, seed=0, beta=1.0, floor=floor) for floor in (0.1, 0.1, 0.2)
-    )
-    assert basis == twin
-    assert basis != other
-    assert pickle.loads(pickle.dumps(basis)) == basis
 
 
 @pytest.mark.parametrize("floor", [-0.1, 1.1, np.nan])
@@ -230,37 +206,6 @@ def test_more_features_follow_the_exact_kernel_more_closely(digits):
     )
     # 2048 features: Monte Carlo alone would leave at most 1/sqrt(2048) = .022, the rest is bias.
     assert many < 0.1 < few
-
-
-def test_maps_of_other_first_rows_do_not_merge_and_the_refusal_says_why(digits):
-    rows = digits[0]
-    left, right = planned(rows[:200], beta=1.0), planned(rows[200:400], beta=1.0)
-    shard = Tracker.of(left.spec, left.feature_map)
-    assert left.merged(shard.absorbed(rows[400:500], np.ones(100), 300)).n_rows == 300
-    with pytest.raises(StateMismatchError, match="transport alone to merge, got different dir"):
-        left.merged(right)
-
-
-def test_pickles_leave_out_what_only_saves_time(digits):
-    feature_map = planned(digits[0][:300]).feature_map
-    before = pickle.dumps(feature_map)
-    features = feature_map.transform(digits[0])
-    assert pickle.dumps(feature_map) == before
-    twin = pickle.loads(before)
-    assert twin == feature_map
-    assert np.array_equal(twin.transform(digits[0]), features)
-
-
-def test_sparse_rows_and_hash_buckets_are_served(digits):
-    rows = sparse.csr_array(digits[0])
-    dense = planned(digits[0], dtype="float64").feature_map.transform(digits[0][:20])
-    found = planned(rows, dtype="float64").feature_map.transform(rows[:20])
-    assert_allclose(found, dense, atol=1e-8)
-    # 192 coordinates in 4096 buckets hardly meet, so the filtered distances stay what they were.
-    folded, plain = (
-        planned(rows, n_buckets=n_buckets).parts[0].kernel_error().rms for n_buckets in (4096, None)
-    )
-    assert abs(folded - plain) < 0.1
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1], ids=["zeros", "equal"])

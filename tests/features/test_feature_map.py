@@ -69,6 +69,7 @@ def test_dense_and_sparse_rows_have_the_same_features(series, basis, n_buckets):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_number_of_workers_does_not_change_a_bit(basis, n_buckets, as_csr, dtype):
     rows = gamma_rows(700, 300)
+    rows.flags.writeable = False
     rows = sparse.csr_array(rows) if as_csr else rows
     block = block_of(300, series="turned", basis=basis, n_buckets=n_buckets, dtype=dtype, d=1024)
     one = block.transform(rows)
@@ -85,17 +86,6 @@ def test_a_column_not_yet_seen_is_a_column_of_zeros_under_hash_buckets(rows, n_m
         (found.data, found.indices, found.indptr), shape=(len(rows), 6 + n_more)
     )
     assert_array_equal(block.transform(wider), block.transform(rows))
-
-
-def test_explicit_zeros_do_not_matter():
-    rows = sparse.csr_array(np.array([[0.0, 0.5, 0.5], [0.2, 0.0, 0.8]]))
-    stored = rows.copy()
-    stored.data[0] = 0.0
-    cleared = stored.copy()
-    cleared.eliminate_zeros()
-    for n_buckets in (None, 8):
-        block = block_of(3, n_buckets=n_buckets)
-        assert_array_equal(block.transform(stored), block.transform(cleared))
 
 
 @pytest.mark.parametrize("n_terms", [3, 5])
@@ -148,15 +138,6 @@ def test_a_block_is_a_value_with_a_small_pickle():
     assert block_of(3) != block_of(3, series="turned")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("given_dtype", ["float32", "float64"])
-def test_the_dtype_is_the_one_asked_for_and_rows_are_left_alone(dtype, given_dtype):
-    rows = gamma_rows(5, 4).astype(given_dtype)
-    before = rows.copy()
-    assert block_of(4, dtype=dtype).transform(rows).dtype == dtype
-    assert_array_equal(rows, before)
-
-
 @pytest.mark.parametrize("as_csr", [False, True])
 def test_values_beyond_single_precision_neither_warn_nor_spoil(as_csr):
     rows = np.array([[1e300, 1.0], [1e39, 1.0], [1e-300, 1.0]])
@@ -198,29 +179,17 @@ def test_no_rows_give_no_features():
     assert block_of(3).transform(np.empty((0, 3))).shape == (0, 64)
 
 
-def hashed_wider(rows, width):
-    """The same rows with columns scattered over a much larger width."""
-    scattered = np.random.default_rng(0).permutation(width)[: rows.shape[1]]
-    return sparse.csr_array(
-        (rows.data, scattered[rows.indices], rows.indptr), shape=(rows.shape[0], width)
-    )
-
-
 def test_wide_text_is_folded_without_much_loss(shared_set):
     rows = shared_set("news20_tf")[:300]
     exact = exp_chi2_kernel(rows, beta=1.5)
     k = refined_parameters(LogHistogram().update(rows), 3)
     series, d = RotatedSeries(DirectSeries(k)), 2048
     dense = MapBlock(series, GaussianBasis(3 * rows.shape[1], d, seed=0, beta=1.5))
-    reference = kernel_rmse(dense.transform(rows), exact)
-    for wide in (rows, hashed_wider(rows, 10**6)):
-        wide.sort_indices()
-        errors = []
-        for seed in range(3):
-            basis = OrthogonalBasis(4096, d, seed, beta=1.5)
-            block = MapBlock(series, basis, HashBuckets(4096, seed))
-            errors.append(kernel_rmse(block.transform(wide), exact))
-        assert np.mean(errors) < 1.1 * reference
+    errors = []
+    for seed in range(3):
+        block = MapBlock(series, OrthogonalBasis(4096, d, seed, beta=1.5), HashBuckets(4096, seed))
+        errors.append(kernel_rmse(block.transform(rows), exact))
+    assert np.mean(errors) < 1.1 * kernel_rmse(dense.transform(rows), exact)
 
 
 # Single rows with named columns
@@ -332,9 +301,5 @@ def test_features_of_several_blocks_stand_side_by_side_and_their_kernels_add_up(
     assert_array_equal(features, np.hstack(parts))
     assert feature_map.sizes == (64, 32)
     assert feature_map.n_components == 96
-
-
-def test_maps_with_other_columns_differ():
-    feature_map = two_blocks()
     assert feature_map != FeatureMap(feature_map.blocks, ((0, 1), (4, 2, 3)))
     assert pickle.loads(pickle.dumps(feature_map)) == feature_map

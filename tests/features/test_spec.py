@@ -30,6 +30,8 @@ def test_an_unknown_name_is_refused_with_those_that_are_known(name, value):
         ({"n_components": None}, "n_components must be an integer, got None"),
         ({"beta": -1.0}, "beta must be positive and finite, got -1.0"),
         ({"beta": "best"}, "beta must be a number or 'auto', got 'best'"),
+        ({"dof": 1.0, "basis": "additive"}, "dof must be 2 with basis='additive', got 1.0"),
+        ({"n_buckets": 7, "basis": "additive"}, "n_buckets must be 'auto' or n_components with"),
         ({"dof": 3}, "dof must be at most 2 for features, got 3"),
         ({"n_terms": 2, "series": "vz"}, "n_terms must be odd for the vz series"),
         ({"n_terms": "few"}, "n_terms must be a number or 'auto', got 'few'"),

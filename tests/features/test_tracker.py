@@ -86,19 +86,6 @@ def test_k_follows_the_inputs_and_the_kernel_improves():
     assert rms[0] < rms[1]
 
 
-def test_nodes_are_estimated_again_where_that_is_due_or_asked_for():
-    rng = np.random.default_rng(0)
-    rows = rng.dirichlet(np.ones(10), size=80) * (rng.random((80, 10)) < 0.7)
-    spec = spec_of(10, n_components=4096, beta=3.0)
-    tracker = tracker_of(spec, 30.0 * rows[:64])  # k far too large for what follows
-    for _ in range(30):
-        tracker = tracker.absorbed(rows, np.ones(80), tracker.n_rows + 80, adapt=False)
-    assert tracker.parts[0].transports == ()
-    after, said = tracker.parts[0].reestimated(2464)
-    assert [transport.position for transport in after.transports] == [2464]
-    assert said == []
-
-
 # Merging
 
 

@@ -57,16 +57,6 @@ def test_direct_coordinates_equal_the_plain_loop(k, x):
     assert_allclose(found, direct_coordinates_loop(x, k), rtol=1e-13, atol=1e-300)
 
 
-@given(nodes, value_arrays, st.sampled_from([np.float32, np.float64]))
-def test_few_direct_coordinates_have_the_bits_of_many(k, x, dtype):
-    few, series = x.astype(dtype), DirectSeries(k)
-    many = series.coordinates(np.tile(few, 1 + 512 // few.size))  # so many are taken term by term
-    assert np.array_equal(many[:, : few.size], series.coordinates(few))
-    out = np.empty((1, len(k), few.size), dtype=dtype)
-    series.coordinates(few[None, :], out=out.transpose(1, 0, 2))
-    assert np.array_equal(out[0], series.coordinates(few))
-
-
 @given(some_series, histogram_rows())
 def test_gram_matrices_are_positive_semi_definite(series, rows):
     gram = (coordinates := series.transform(rows)) @ coordinates.T
