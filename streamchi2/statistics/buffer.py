@@ -17,7 +17,7 @@ from scipy import sparse
 
 from streamchi2.checks.rows import Array, Floats, Rows
 from streamchi2.saving import saved
-from streamchi2.statistics.targets import aligned, has_target, matrix
+from streamchi2.statistics.targets import aligned, has_target
 
 NAMED_WIDTH = 2**62  # of the matrix in which every possible key of a dict has a column
 
@@ -41,11 +41,9 @@ def as_matrix(rows: Sequence[Row]) -> sparse.csr_array:
     ends = np.cumsum([0] + [row.columns.size for row in rows], dtype=np.int64)
     values = np.concatenate([row.values for row in rows])
     columns = np.concatenate([row.columns for row in rows])
-    filled = values != 0.0
-    if not filled.all():
-        ends = np.concatenate([ends[:1], np.cumsum(filled)])[ends]
-        values, columns = values[filled], columns[filled]
-    return sparse.csr_array((values, columns, ends), shape=(len(rows), NAMED_WIDTH))
+    matrix = sparse.csr_array((values, columns, ends), shape=(len(rows), NAMED_WIDTH))
+    matrix.eliminate_zeros()
+    return matrix
 
 
 @saved("block")
@@ -155,7 +153,7 @@ def _of_singles(singles: Sequence[tuple[Row, Any, float, Floats | None]]) -> Blo
     targets: Any = None
     if isinstance(answers[0], np.ndarray):
         width = max(answer.size for answer in answers)
-        targets = np.concatenate([matrix(answer[None], width) for answer in answers])
+        targets = np.concatenate([aligned(answer[None], width) for answer in answers])
     elif answers[0] is not None:
         targets = np.array(answers, dtype=np.int64)
     return Block(as_matrix(rows), targets, np.array(weights, dtype=np.float64))

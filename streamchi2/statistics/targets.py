@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,14 +131,20 @@ class Targets:
         values : array or list
             As :func:`as_labels`, :func:`as_indicators` and :func:`as_numbers` return them.
         """
-        if isinstance(values, np.ndarray) and (values.ndim == 2 or self.kind == "numbers"):
-            if self.kind == "labels":
-                self._refuse_form("a column for each label")
+        has_columns = isinstance(values, np.ndarray) and (
+            values.ndim == 2 or self.kind == "numbers"
+        )
+        if has_columns == (self.kind == "labels"):
+            n_columns = np.shape(values)[1] if has_columns else self.n_columns
+            forms = "one label a row", f"a column for each of {n_columns} labels"
+            raise ValueError(
+                f"y must keep its form, {forms[not has_columns]}, got {forms[has_columns]}; rows "
+                "without labels that are observed first count as one label a row"
+            )
+        if isinstance(values, np.ndarray) and has_columns:
             if values.shape[1:] != (() if self.flat else (self.n_columns,)):
                 raise ValueError(f"y must keep its shape {self._shape}, got {values.shape}")
             return self, values.reshape(len(values), self.n_columns)
-        if self.kind != "labels":
-            self._refuse_form("one label a row")
         labels = values.tolist() if isinstance(values, np.ndarray) else values
         targets = self._with_labels(labels)
         codes = map(targets.index.__getitem__, labels)
@@ -176,16 +182,25 @@ array([0., 1.]))
 
         Law: the names of both, in any order of merging.
         """
-        self._check_kind(other)
         together = tuple(dict.fromkeys((*self.names, *other.names)))
-        for side in (self, other):
-            if side.complete and len(side.names) < len(together):
-                if self.kind != "labels":
-                    self._refuse_merging(other)
-                raise StateMismatchError(
-                    f"classes were declared as {list(side.names)} and must agree to merge, got "
-                    f"{list(together)} together"
-                )
+        short = [s.names for s in (self, other) if s.complete and len(s.names) < len(together)]
+        is_other = (self.kind, self.flat) != (other.kind, other.flat)
+        if is_other or (short and self.kind != "labels"):
+            raise StateMismatchError(
+                "targets must have the same shape to merge, got "
+                f"{self.kind} {self._shape} and {other.kind} {other._shape}"
+            )
+        types = {_type_of(side.names[0]) for side in (self, other) if side.names}
+        if self.kind == "labels" and len(types) > 1:
+            raise StateMismatchError(
+                "classes must be all text or all numbers to merge, got "
+                f"{self.names[0]!r} and {other.names[0]!r}"
+            )
+        if short:
+            raise StateMismatchError(
+                f"classes were declared as {list(short[0])} and must agree to merge, got "
+                f"{list(together)} together"
+            )
         merged = replace(self, names=together, complete=self.complete or other.complete)
         # The one column without a name becomes that of the first name: it holds zeros, or NaN.
         columns = [merged.index[name] for name in other.names] or [0] * other.n_columns
@@ -223,31 +238,6 @@ array([0., 1.]))
             return self
         names = tuple(dict.fromkeys((*self.names, *target)))
         return replace(self, names=names, complete=self.kind == "numbers")
-
-    def _check_kind(self, other: Self) -> None:
-        if (self.kind, self.flat) != (other.kind, other.flat):
-            self._refuse_merging(other)
-        if self.kind == "labels" and self.names and other.names:
-            mine, theirs = self.names[0], other.names[0]
-            if _type_of(mine) is not _type_of(theirs):
-                raise StateMismatchError(
-                    f"classes must be all text or all numbers to merge, got {mine!r} and {theirs!r}"
-                )
-
-    def _refuse_merging(self, other: Self) -> NoReturn:
-        raise StateMismatchError(
-            "targets must have the same shape to merge, got "
-            f"{self.kind} {self._shape} and {other.kind} {other._shape}"
-        )
-
-    def _refuse_form(self, got: str) -> NoReturn:
-        form = "one label a row"
-        if self.kind != "labels":
-            form = f"a column for each of {self.n_columns} labels"
-        raise ValueError(
-            f"y must keep its form, {form}, got {got}; rows without labels that are observed first "
-            "count as one label a row"
-        )
 
     @property
     def _shape(self) -> str:
