@@ -74,7 +74,7 @@ class MapBlock(Value):
     @cached_property
     def _features(self) -> Callable[[Floats, Floats], None]:
         """What fills features from coordinates: the basis, its landmarks in coordinates too."""
-        return self.basis.bound(lambda rows: self.inputs(self.within(rows)))
+        return self.basis.bound(self.inputs)
 
     def with_series(self, series: RotatedSeries) -> Self:
         """Return the block with another series and all else unchanged."""
@@ -94,8 +94,7 @@ class MapBlock(Value):
         features: Floats = np.empty((rows.shape[0], self.n_components), dtype=self.dtype)
 
         def work(start: int, stop: int) -> None:
-            part = self.within(normalized(rows[start:stop], self.norm))
-            fill(self.inputs(part), features[start:stop])
+            fill(self.inputs(normalized(rows[start:stop], self.norm)), features[start:stop])
 
         with one_blas_thread:  # sums depend on the number of threads
             for_each_block(work, rows.shape[0], n_jobs=n_jobs, block_rows=block_rows)
@@ -110,7 +109,7 @@ class MapBlock(Value):
 
     def inputs(self, rows: Rows) -> Floats:
         """Return the coordinates of rows, shape (n, n_inputs), in their dtype."""
-        return coordinates_of(rows, self.series, self.buckets)
+        return coordinates_of(self.within(rows), self.series, self.buckets)
 
 
 def coordinates_of(rows: Rows, series: Series, buckets: HashBuckets | None) -> Floats:

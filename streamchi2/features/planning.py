@@ -23,7 +23,7 @@ _FLOAT32_COST = 1e-3  # of the kernel
 _MOST_TERMS = 12  # cover six decades of scale
 _USUAL_TERMS = 5
 _PROVISIONAL_TERMS = 3  # finding out how many are needed would cost more than all else
-_RANGE_UNSEEN = (1e-4, 1.0)  # of a row that sums to one, while only zeros have been seen
+_VALUES_UNSEEN = np.geomspace(1e-4, 1.0, 100)  # of rows that sum to one, while all are zeros
 
 
 def plan_block(
@@ -119,10 +119,11 @@ def _first_series(
     """Return the series that suits the histogram, with as many terms as D features can notice."""
     series, n_terms = spec.series_class, spec.n_terms
     if histogram.total == 0:
+        histogram = LogHistogram().update(_VALUES_UNSEEN)
         n_terms = _USUAL_TERMS if isinstance(n_terms, str) else n_terms
-        return series.for_range(*_RANGE_UNSEEN, n_terms)
-    if not isinstance(n_terms, str) or not final:
-        n_terms = _PROVISIONAL_TERMS if isinstance(n_terms, str) else n_terms
+    if isinstance(n_terms, str) and not final:
+        n_terms = _PROVISIONAL_TERMS
+    if not isinstance(n_terms, str):
         return series.from_histogram(histogram, n_terms)
     limit, measured = tolerance(spec.n_components or spec.n_features), SampledError(beta, rows)
     for n_terms in range(series.first_terms, _MOST_TERMS + 1, series.terms_step):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
-from streamchi2.series.parameters import refined_parameters, zolotarev_parameters
+from streamchi2.series.parameters import refined_parameters
 from streamchi2.series.series import Series, harmonic_mean, room_for
 from streamchi2.statistics.log_histogram import LogHistogram
 
@@ -73,11 +73,6 @@ class DirectSeries(Series):
     def from_histogram(cls, histogram: LogHistogram, n_terms: int) -> Self:
         """Return the series with refined nodes."""
         return cls(refined_parameters(histogram, n_terms))
-
-    @classmethod
-    def for_range(cls, low: float, high: float, n_terms: int) -> Self:
-        """Return the series with the nodes of least worst error over a range."""
-        return cls(zolotarev_parameters(low, high, n_terms))
 
     def __repr__(self) -> str:
         return f"DirectSeries([{', '.join(f'{node:.6g}' for node in self.k)}])"

@@ -40,11 +40,6 @@ class Series(Value, ABC):
         raise NotImplementedError
 
     @classmethod
-    def for_range(cls, low: float, high: float, n_terms: int) -> Self:
-        """Return a series for values of which only the range is known."""
-        return cls.from_histogram(LogHistogram().update(np.geomspace(low, high, 100)), n_terms)
-
-    @classmethod
     def check_n_terms(cls, n_terms: Any, *, name: str = "n_terms") -> int:
         """Return a number of terms that this kind of series can have."""
         return as_positive_int(n_terms, name=name)

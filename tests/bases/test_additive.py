@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from maps import named, plan, spec_of, tracker_of
+from maps import plan, spec_of, tracker_of
 from numpy.testing import assert_allclose, assert_array_equal
 from references import harmonic_kernel
 from scipy import sparse
@@ -83,15 +83,6 @@ def test_without_a_number_every_coordinate_is_kept_and_more_features_are_zeros()
     padded = map_of(30).transform(ROWS)
     assert_array_equal(padded[:, : 4 * WIDTH], features)
     assert not padded[:, 4 * WIDTH :].any()
-
-
-def test_named_rows_are_folded_into_d_buckets_as_matrices_are():
-    rows = named(ROWS)
-    wide = spec_of(2**62, n_components=24, basis="additive", dtype="float64")
-    feature_map = plan(wide, rows)
-    assert feature_map.blocks[0].buckets.n_buckets == 24
-    # Sums of a few numbers of order one in another order.
-    assert_allclose(feature_map.transform_each(rows), feature_map.transform(rows), atol=1e-14)
 
 
 def test_named_rows_need_a_number():

@@ -1,10 +1,8 @@
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.special import erfc
 
 from streamchi2.bases import CosineBasis, GaussianBasis, OrthogonalBasis
 
@@ -54,14 +52,6 @@ def test_the_mean_over_seeds_is_the_kernel(kind, beta, inputs):
     # frequencies all have one length, which shifts the mean by less than 0.6/w.
     bias = 0.6 / 256 if kind is OrthogonalBasis else 0.0
     assert np.abs(mean - exact).max() < 5 / np.sqrt(n_components * n_seeds) + bias
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_one_degree_of_freedom_gives_the_complementary_error_function(kind, inputs):
-    basis = kind(40, 20_000, seed=1, beta=1.5, dof=1)
-    exact = erfc(np.sqrt(1.5 / 2 * squared_distances(inputs)))
-    # Products of a phase lie in [-2, 2] with a variance of at most 2/D each.
-    assert np.sqrt(np.mean((kernel_between(basis, inputs) - exact) ** 2)) < 2 * np.sqrt(2 / 20_000)
 
 
 def test_a_share_that_rounds_to_one_still_gives_finite_features():

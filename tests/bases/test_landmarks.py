@@ -9,7 +9,6 @@ from scipy import sparse
 from streamchi2 import exp_chi2_kernel
 from streamchi2.bases import LandmarkBasis, LandmarkRows
 from streamchi2.bases.landmarks import drawn_landmarks
-from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped
 
 N_LANDMARKS = 40
@@ -108,12 +107,6 @@ def test_a_change_of_k_leaves_features_in_place():
     before, after = (side.feature_map.transform(rows[:50]) for side in (first, later))
     # Series of five terms, fitted to scales thirty times apart, agree this well on kernel values.
     assert np.linalg.norm(after - before) / np.linalg.norm(before) < 0.1
-
-
-def test_other_landmarks_do_not_merge(digits):
-    left, right = planned(digits[0][:100], beta=1.0), planned(digits[0][100:200], beta=1.0)
-    with pytest.raises(StateMismatchError, match="transport alone to merge, got different landm"):
-        left.merged(right)
 
 
 def test_threads_do_not_change_a_bit(digits):

@@ -1,6 +1,5 @@
 """Random frequencies in the subspace where rows vary: filter, floor, sketch, and the map."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given

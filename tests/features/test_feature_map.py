@@ -111,18 +111,6 @@ def test_fewer_degrees_of_freedom_are_served_within_monte_carlo_error(digits, ba
     assert kernel_rmse(block.transform(rows), exact) < np.sqrt(2 / 4096) + 0.002
 
 
-def test_nodes_in_another_order_give_the_same_features_after_the_turn_between_them():
-    rows = gamma_rows(20, 6)
-    block = block_of(6, dtype="float64", d=512)
-    old = DirectSeries([0.7, 0.2, 0.06])
-    shuffled = DirectSeries([0.2, 0.06, 0.7])
-    values = np.geomspace(1e-4, 1, 50)
-    left, _, right = np.linalg.svd(old.coordinates(values) @ shuffled.coordinates(values).T)
-    turned = RotatedSeries(shuffled, tuple(map(tuple, (left @ right).tolist())))
-    # The rotation is known to 1e-15 over the smallest singular value, about 1e-4 of the largest.
-    assert_allclose(block.with_series(turned).transform(rows), block.transform(rows), atol=1e-9)
-
-
 def test_a_block_is_a_value_with_a_small_pickle():
     for basis in BASES:
         block = block_of(2000, basis=basis, d=2048)

@@ -30,14 +30,6 @@ def test_error_of_the_direct_series_is_its_formula(k, x, y):
     assert np.all(np.abs(exact - inner - error) <= rounding)
 
 
-@given(nodes, value_arrays)
-def test_direct_series_is_exact_at_a_node(k, y):
-    series = DirectSeries(k)
-    inner = series.coordinates(np.array(k)).T @ series.coordinates(y)
-    rounding = 16 * len(k) * EPS * np.sqrt(np.array(k)[:, None] * y)
-    assert np.all(np.abs(inner - harmonic_mean(np.array(k)[:, None], y)) <= rounding)
-
-
 @given(nodes, value_arrays, st.randoms(use_true_random=False))
 def test_order_of_nodes_does_not_change_the_kernel(k, x, random):
     kernel = [

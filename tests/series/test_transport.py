@@ -1,4 +1,3 @@
-import pickle
 
 import numpy as np
 import pytest
@@ -59,13 +58,6 @@ def test_the_order_of_k_is_undone_by_transport(node_sets, values):
     assert (moved.max(axis=0) <= 1e-5 * lengths.max()).all()
 
 
-@given(value_arrays)
-def test_a_series_is_not_moved_by_itself(values):
-    series = RotatedSeries(DirectSeries([1.0, 0.1, 0.01]))
-    _, residual = transported(series, series.series, sampled_histogram(values))
-    assert residual < 1e-7
-
-
 def test_the_residual_is_the_relative_distance_of_coordinates(digits):
     values = digits[0][digits[0] > 0]
     histogram = LogHistogram(bins_per_octave=4096).update(values)
@@ -120,20 +112,6 @@ def test_numbers_of_terms_must_agree():
     old = RotatedSeries(DirectSeries([0.1, 0.2]))
     with pytest.raises(StateMismatchError, match=r"n_terms must agree .* got 2 and 3"):
         transported(old, DirectSeries([0.1, 0.2, 0.3]), LogHistogram().update([0.1]))
-
-
-def test_an_empty_histogram_is_refused():
-    old = RotatedSeries(DirectSeries([0.1]))
-    with pytest.raises(ValueError, match="at least one non-zero value"):
-        transported(old, DirectSeries([0.2]), LogHistogram())
-
-
-def test_rotated_series_are_values():
-    turned = RotatedSeries(DirectSeries([0.1, 0.01]), ((0.0, 1.0), (-1.0, 0.0)))
-    assert pickle.loads(pickle.dumps(turned)) == turned
-    assert turned != RotatedSeries(DirectSeries([0.1, 0.01]))
-    assert turned.n_terms == 2
-    assert turned.error_bound(0.01, 1.0) == DirectSeries([0.1, 0.01]).error_bound(0.01, 1.0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
