@@ -113,15 +113,6 @@ class Moments:
         upper = np.zeros((width, width))
         return cls(origin.copy(), target_origin.copy(), 0.0, 0.0, np.zeros(width), upper, *zeros)
 
-    def check_state(self) -> None:
-        """Raise ValueError where the arrays are not of one width."""
-        width, n_targets = self.n_features, self.n_targets
-        expected = (width,), (width, width), (n_targets,), (n_targets,), (n_targets, width)
-        arrays = self.sums, self.upper, self.target_sums, self.target_squares, self.cross
-        shapes = tuple(array.shape for array in arrays)
-        if shapes != expected:
-            raise ValueError(f"sums must have the shapes {expected}, got {shapes}")
-
     @property
     def n_features(self) -> int:
         """Number of features D."""
