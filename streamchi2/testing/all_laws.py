@@ -133,8 +133,11 @@ class _Subject:
         elif law in _LONG:
             self.check_long(law)
         else:
-            some = settings(_SETTINGS, max_examples=self.max_examples)
-            some(given(st.data())(lambda data: self.check_drawn(law, data)))()
+
+            def check(data: st.DataObject) -> None:
+                self.check_drawn(law, data)
+
+            settings(_SETTINGS, max_examples=self.max_examples)(given(st.data())(check))()
 
     def check_long(self, law: str) -> None:
         """Check one law on a longer stream, in which labels can be learnt."""
