@@ -86,7 +86,7 @@ def as_declared_classes(classes: Any, n_rows: int | None = None) -> list[Any]:
         raise ValueError("classes must hold at least one label, got none")
     array = np.asarray(classes)
     are_numbers = array.shape == (n_rows,) and array.dtype.kind in "iuf"
-    if are_numbers and (np.unique(array).size < n_rows or (array != np.floor(array)).any()):
+    if are_numbers and (np.unique(array).size < array.size or (array != np.floor(array)).any()):
         raise ValueError(
             "classes must be distinct labels, got numbers that look like weights, one for each of "
             f"{n_rows} rows: the third argument of partial_fit is classes, weights go by name, "

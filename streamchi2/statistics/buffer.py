@@ -92,10 +92,9 @@ def joined(blocks: Sequence[Block], n_columns: int) -> Block:
         rows = sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces], format="csr"))
     else:
         rows = np.concatenate(pieces)
-    answers = None
-    if blocks[0].targets is not None:
-        answers = np.concatenate([aligned(block.targets, n_columns) for block in blocks])
-    return Block(rows, answers, np.concatenate([block.weights for block in blocks]))
+    given = [block.targets for block in blocks if block.targets is not None]
+    targets = np.concatenate([aligned(each, n_columns) for each in given]) if given else None
+    return Block(rows, targets, np.concatenate([block.weights for block in blocks]))
 
 
 class PendingRows:
