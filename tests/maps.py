@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,21 @@ def spec_of(width: int, *, seed: int = 0, columns: Any = None, **params: Any) ->
     return MapSpec.of({**PARAMS, **params}, width, seed, columns)
 
 
-def tracker_of(spec: MapSpec, rows: Any, weights: Any = None, *, block: int = 64) -> Tracker:
-    """Return the tracker of a stream: planned on its first rows, then block by block."""
+def steps(spec: MapSpec, rows: Any, weights: Any = None, *, block: int = 64) -> Iterator[Tracker]:
+    """Yield the tracker of a stream: planned on its first rows, then after each block."""
     weights = np.ones(rows.shape[0]) if weights is None else weights
     first = spec.first_rows
     tracker = Tracker.planned(spec, rows[:first], weights[:first])
+    yield tracker
     for start in range(first, rows.shape[0], block):
-        part = slice(start, start + block)
         end = min(start + block, rows.shape[0])
-        tracker = tracker.absorbed(rows[part], weights[part], end)
+        tracker = tracker.absorbed(rows[start:end], weights[start:end], end)
+        yield tracker
+
+
+def tracker_of(spec: MapSpec, rows: Any, weights: Any = None, *, block: int = 64) -> Tracker:
+    """Return the tracker of a stream after all its rows."""
+    *_, tracker = steps(spec, rows, weights, block=block)
     return tracker
 
 

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -74,17 +73,3 @@ def test_hashing_never_changes():
         3255150753318709689,
         4208205599390334525,
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"n_buckets": 0, "seed": 0}, ValueError),
-        ({"n_buckets": 2.5, "seed": 0}, TypeError),
-        ({"n_buckets": 8, "seed": -1}, ValueError),
-        ({"n_buckets": 2**31, "seed": 0}, ValueError),
-    ],
-)
-def test_bad_buckets_are_refused(arguments, error):
-    with pytest.raises(error, match="must"):
-        HashBuckets(**arguments)

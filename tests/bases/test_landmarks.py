@@ -151,15 +151,6 @@ def test_the_map_rests_on_given_rows_and_is_planned_on_the_first_64():
     assert block_of(tracker).basis.landmarks is tracker.spec.blocks[0].landmarks
 
 
-def test_as_many_features_as_landmarks_are_exact_on_them():
-    tracker = chosen(CHOSEN[:12], dtype="float64", n_terms=8)
-    features = tracker.feature_map.transform(CHOSEN[:12])
-    kernel = exp_chi2_kernel(CHOSEN[:12], beta=block_of(tracker).basis.beta)
-    # The series alone errs, by at most ten times its predicted mean error.
-    atol = 10 * tracker.parts[0].predicted_kernel_error() + 1e-9
-    assert_allclose(features @ features.T, kernel, atol=atol)
-
-
 def test_of_more_landmarks_the_leading_directions_are_taken():
     few, every = (
         chosen(dtype="float64", n_components=d).feature_map.transform(CHOSEN) for d in (12, 20)

@@ -99,28 +99,6 @@ def test_the_sketch_keeps_squared_lengths_in_the_mean(n_inputs, n_components, se
     assert np.array_equal(gram.diagonal(), np.ones(n_inputs))
 
 
-@given(
-    n_inputs=st.integers(1, 90),
-    n_directions=st.sampled_from([1, 2, 8]),
-    floor=st.sampled_from([0.0, 0.2]),
-    dof=st.sampled_from([1.0, 2.0]),
-    dtype=st.sampled_from(["float32", "float64"]),
-)
-def test_the_matrix_gives_the_phases_of_filter_and_transforms(
-    n_inputs, n_directions, floor, dof, dtype
-):
-    random = np.random.default_rng(n_inputs)
-    directions = random.uniform(-0.5, 0.5, (n_inputs, n_directions)).astype(np.float32)
-    basis = SubspaceBasis(directions, 33, seed=3, beta=1.0, dof=dof, floor=floor)
-    inputs = random.normal(size=(3, n_inputs)).astype(dtype)
-    longest = np.sqrt(basis._plain.block_width) * (1 if basis.radii is None else basis.radii.max())
-    # A phase is a sum of up to 90 inputs, filtered to a length of at most sqrt(8/4 + .2), times a
-    # frequency; each addition rounds to half an eps of the sum, and the transforms to a few more.
-    phase = 1.5 * longest * np.abs(inputs).sum(axis=1).max()
-    atol = (90 / 2 + 16) * np.finfo(dtype).eps * max(1.0, phase)
-    assert_allclose(basis.phases(inputs), basis._transformed(inputs), atol=atol)
-
-
 def test_inputs_that_are_always_zero_cost_no_direction_anything():
     random = np.random.default_rng(0)
     inputs = random.normal(size=(40, 12)) * np.geomspace(1.0, 0.1, 12)

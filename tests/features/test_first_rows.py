@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from maps import spec_of, tracker_of
+from maps import spec_of, steps, tracker_of
 from scipy import sparse
 from strategies import histogram_rows
 
@@ -58,15 +58,9 @@ def test_empty_rows_do_not_set_the_scale():
     assert beta_of(rows) == pytest.approx(2.0 * 64**2 / (2 * 63))
 
 
-def warned(spec, rows, block=64):
-    """Return all that the tracker of a stream has said, and its tracker."""
-    tracker = Tracker.planned(spec, rows[: spec.first_rows], np.ones(spec.first_rows))
-    said = list(tracker.warnings)
-    for start in range(spec.first_rows, rows.shape[0], block):
-        part = rows[start : start + block]
-        tracker = tracker.absorbed(part, np.ones(part.shape[0]), start + part.shape[0])
-        said += tracker.warnings
-    return said, tracker
+def warned(spec, rows):
+    """Return all that the tracker of a stream says."""
+    return [warning for tracker in steps(spec, rows) for warning in tracker.warnings]
 
 
 @pytest.mark.parametrize("basis", BASES)
@@ -74,19 +68,19 @@ def warned(spec, rows, block=64):
 def test_first_rows_of_another_scale_than_the_rest_are_told(digits, basis, scale):
     rows, spec = digits[0].copy(), spec_of(64, n_components=64, basis=basis, n_terms="auto")
     rows[: spec.first_rows] *= scale
-    (warning,), _ = warned(spec, rows[:1100])
+    (warning,) = warned(spec, rows[:1100])
     assert isinstance(warning, PrecisionWarning)
     assert f"set by the first {spec.first_rows} rows" in str(warning)
 
 
 def test_first_rows_of_one_class_are_not_of_another_scale(digits):
     rows, labels = digits
-    said, _ = warned(spec_of(64, n_components=64), rows[np.argsort(labels, kind="stable")])
+    said = warned(spec_of(64, n_components=64), rows[np.argsort(labels, kind="stable")])
     assert said == []
 
 
 def test_a_beta_that_was_given_is_not_judged(digits):
-    assert warned(spec_of(64, beta=1e-9), digits[0][:300])[0] == []
+    assert warned(spec_of(64, beta=1e-9), digits[0][:300]) == []
 
 
 @pytest.mark.parametrize("offset", [0.1, 1e-3, 1e-5])
@@ -106,7 +100,7 @@ def sparse_counts(n_columns):
 
 def test_wide_and_sparse_rows_bring_a_hint_once():
     rows, spec = sparse_counts(600), spec_of(600, n_components=128, basis="subspace")
-    (hint,), _ = warned(spec, rows)
+    (hint,) = warned(spec, rows)
     assert isinstance(hint, BasisHint)
     assert "basis='additive' with n_components=4096" in str(hint)
     assert Tracker.planned(spec, rows[:64], np.ones(64), final=False).warnings == ()
@@ -115,7 +109,7 @@ def test_wide_and_sparse_rows_bring_a_hint_once():
 def test_others_bring_no_hint():
     rows = sparse_counts(600)
     for basis in ("additive", "orthogonal"):
-        assert warned(spec_of(600, n_components=128, basis=basis), rows)[0] == []
+        assert warned(spec_of(600, n_components=128, basis=basis), rows) == []
     for each in (sparse_counts(100), rows.toarray()):
         spec = spec_of(each.shape[1], n_components=128, basis="subspace")
-        assert warned(spec, each)[0] == []
+        assert warned(spec, each) == []

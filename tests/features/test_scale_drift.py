@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maps import spec_of
+from maps import spec_of, steps, tracker_of
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from streamchi2 import DirectSeries, LogHistogram, chi2_distance, exp_chi2_kernel
-from streamchi2.features import Tracker
 from streamchi2.series.predicted_error import MOST_ROWS, SampledError, relevant
 from streamchi2.series.transport import RotatedSeries
 
@@ -21,14 +20,8 @@ ALLOWED = (1 + 1 / 3) / np.sqrt(N_FEATURES)
 PLAIN = np.random.default_rng(0).dirichlet(np.ones(WIDTH), 16_384)
 
 
-def steps(rows, block=64, **params):
-    """Yield the tracker of a stream after each of its blocks."""
-    spec = spec_of(WIDTH, **{"n_components": N_FEATURES, "n_terms": "auto", **params})
-    tracker = Tracker.planned(spec, rows[:64], np.ones(64))
-    for start in range(64, rows.shape[0], block):
-        part = rows[start : start + block]
-        tracker = tracker.absorbed(part, np.ones(len(part)), start + len(part))
-        yield tracker
+def spec(**params):
+    return spec_of(WIDTH, **{"n_components": N_FEATURES, "n_terms": "auto", **params})
 
 
 def test_the_kernel_stays_right_while_the_scale_drifts_over_six_decades():
@@ -36,7 +29,7 @@ def test_the_kernel_stays_right_while_the_scale_drifts_over_six_decades():
     rows = PLAIN * 10.0 ** (3 * np.sin(2 * np.pi * phase))[:, None]
     *_, last = (
         tracker
-        for number, tracker in enumerate(steps(rows))
+        for number, tracker in enumerate(steps(spec(), rows))
         if number % 16 or tracker.parts[0].kernel_error().rms < ALLOWED
     )
     assert last.n_rows == 16_384
@@ -49,7 +42,7 @@ def test_the_kernel_stays_right_while_the_scale_drifts_over_six_decades():
 def test_the_kernel_is_right_again_after_a_jump_of_scale(factor):
     rows = PLAIN[:3000].copy()
     rows[1000:] *= factor
-    *_, last = steps(rows, half_life=400)
+    last = tracker_of(spec(half_life=400), rows)
     assert last.parts[0].kernel_error().rms < ALLOWED
 
 
@@ -63,17 +56,19 @@ MOVED = (
 def test_one_warning_in_the_life_of_a_stream_names_the_remedy():
     rows = PLAIN[:1100].copy()
     rows[600:] *= 1e5
-    said = [text for tracker in steps(rows, half_life=100, n_terms=2) for text in tracker.warnings]
+    said = [
+        text for tracker in steps(spec(half_life=100, n_terms=2), rows) for text in tracker.warnings
+    ]
     assert len(said) == 1
     assert re.match(MOVED, str(said[0]))
 
 
 def test_a_series_of_automatic_length_that_does_not_suffice_is_reported():
     rows = PLAIN[:300] * 10.0 ** np.linspace(-12, 12, 300)[:, None]
-    (warning,) = (text for tracker in steps(rows) for text in tracker.warnings)
+    (warning,) = (text for tracker in steps(spec(), rows) for text in tracker.warnings)
     assert "more terms than n_terms" in str(warning)
     # Both were chosen (beta as the first rows have it), so there is no news.
-    assert not any(tracker.warnings for tracker in steps(rows, n_terms=3, beta=3.6e8))
+    assert not any(tracker.warnings for tracker in steps(spec(n_terms=3, beta=3.6e8), rows))
 
 
 HISTOGRAMS = st.lists(

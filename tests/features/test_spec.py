@@ -36,6 +36,8 @@ def test_an_unknown_name_is_refused_with_those_that_are_known(name, value):
         ({"n_terms": 2, "series": "vz"}, "n_terms must be odd for the vz series"),
         ({"n_terms": "few"}, "n_terms must be a number or 'auto', got 'few'"),
         ({"n_buckets": 2**31}, "n_buckets must be below"),
+        ({"n_buckets": 0}, "n_buckets must be at least 1, got 0"),
+        ({"n_buckets": 2.5}, "n_buckets must be an integer, got 2.5"),
         ({"dtype": "float16"}, "dtype must be one of"),
         ({"adapt": 1}, "adapt must be True or False, got 1"),
         ({"half_life": 0.0}, "half_life must be positive and finite, got 0.0"),
