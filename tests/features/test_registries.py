@@ -56,9 +56,6 @@ class RootSeries(Series):
         np.sqrt(values, out=room[0])
         return room
 
-    def error_bound(self, low, high):
-        return high
-
 
 def test_a_new_basis_works_without_touching_another_file(monkeypatch):
     monkeypatch.setitem(BASES, "roots", SquareRootBasis)

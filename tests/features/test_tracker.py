@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from maps import plan, spec_of, tracker_of
+from maps import plan, spec_of, steps, tracker_of
 from sklearn.linear_model import RidgeClassifier
 
 from streamchi2 import DirectSeries, LogHistogram, zolotarev_parameters
@@ -179,10 +179,7 @@ def test_of_precision_a_stream_warns_once_and_a_merged_one_no_more():
     rows = gamma_rows(1100)
     rows[:64] *= 1e6
     told = []
-    tracker = tracker_of(spec_of(4), rows[:64])
-    for start in range(64, 1100, 64):
-        part = rows[start : start + 64]
-        tracker = tracker.absorbed(part, np.ones(len(part)), start + len(part))
+    for tracker in steps(spec_of(4), rows):
         told += tracker.warnings
     (warning,) = told
     assert "beta is" in str(warning)
