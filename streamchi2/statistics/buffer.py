@@ -88,8 +88,8 @@ def joined(blocks: Sequence[Block], n_columns: int) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     pieces = [block.rows for block in blocks]
-    if any(sparse.issparse(piece) for piece in pieces):
-        rows = sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces], format="csr"))
+    if any(map(sparse.issparse, pieces)):
+        rows = sparse.csr_array(sparse.vstack(list(map(sparse.csr_array, pieces)), format="csr"))
     else:
         rows = np.concatenate(pieces)
     given = [block.targets for block in blocks if block.targets is not None]

@@ -141,8 +141,9 @@ class FeatureStatistics:
         """
         largest = largest_of(features) * np.sqrt(weights.max(initial=0.0))
         if largest > _LARGEST:
-            name = "features times the roots of their weights"
-            raise ValueError(f"{name} must be at most {_LARGEST}, got {largest}")
+            raise ValueError(
+                f"features times the roots of weights must be at most {_LARGEST}, got {largest}"
+            )
         self.grow(n_targets)
         has = np.zeros(weights.size, np.bool_) if targets is None else has_target(targets)
         if targets is not None and keys is not None and has.any():
@@ -197,9 +198,7 @@ class FeatureStatistics:
 
         It has at most ``size`` rows while all rows are kept, 1024 later.
         """
-        sample, kept = self.sample, self.kept
-        if sample is None:
-            sample = Sample(size, 0, self.half_life)
+        sample, kept = self.sample or Sample(size, 0, self.half_life), self.kept
         if kept is not None:
             n_rows, targets = kept.weights.size, dense(kept.targets, self.n_targets)
             arrays = (kept.keys, np.arange(n_rows)[::-1], kept.weights, targets, kept.features)
@@ -263,10 +262,7 @@ class FeatureStatistics:
         return of_classes(moments, factors) if moments else Moments.empty(self.origin)
 
     def merge(
-        self,
-        other: Self,
-        columns: Indices | None = None,
-        n_targets: int | None = None,
+        self, other: Self, columns: Indices | None = None, n_targets: int | None = None
     ) -> None:
         """Add everything that another one has seen, which stays as it is.
 
