@@ -285,7 +285,7 @@ class Stream:
             learnt.commit(prepared)
             self._to_next_block(block.n_rows)
         learnt.conclude()
-        return [] if prepared.tracker is None else list(prepared.tracker.warnings)
+        return learnt.warnings
 
     def _grow_up(self, arrived: PendingRows) -> list[Warning]:
         """Plan the map for good, unless the rows are all equal and say nothing about it."""
@@ -298,7 +298,7 @@ class Stream:
         self.learnt, self._young = learnt, None
         self._to_next_block(block.n_rows)
         learnt.conclude()
-        return [] if learnt.tracker is None else list(learnt.tracker.warnings)
+        return learnt.warnings
 
     def _to_next_block(self, n_rows: int) -> None:
         self.pending = PendingRows()
@@ -332,6 +332,8 @@ class Stream:
         young, n_rows = self._young, self.pending.n_rows
         if young is None or schedule.young_block_end(young.position, self.plan_at) <= n_rows:
             with self.lock, one_blas_thread:
+                if self.learnt is not None:
+                    return self.learnt  # another thread has learnt meanwhile
                 young = self._young = self._young_learnt(self.pending)
         return young
 
@@ -387,8 +389,7 @@ class Stream:
                     return learnt  # what there is to be warned of has been told
                 rest, features = pending.part(start, pending.n_rows, self._n_columns)
                 learnt.learn(rest, features, self.n_jobs)
-        if learnt.tracker is not None:
-            _tell(learnt.tracker.warnings)
+        _tell(learnt.warnings)
         return learnt
 
     def cached(self, key: Hashable, work: Callable[[], Result]) -> Result:
@@ -490,7 +491,7 @@ class Stream:
         shard = other.copy()  # first: two that merge each other must not wait for each other
         with self.lock, deferred_interrupts(), one_blas_thread:
             self.refuse_torn()
-            self._check_columns(shard)
+            self._refuse_other(shard)
             provenance = merged_provenance(self.provenance, shard.provenance)
             mine = self.copy()
             young = not mine.is_planned and shard.is_planned and shard.n_rows
@@ -533,26 +534,21 @@ class Stream:
         self._to_next_block(0)
         return self
 
-    def _check_columns(self, shard: Self) -> None:
-        if self.n_features != shard.n_features:
-            raise StateMismatchError(
-                f"n_features_in_ must agree to merge, got {self.n_features} and {shard.n_features}"
-            )
-        if self.names != shard.names:
-            raise StateMismatchError(
-                f"feature_names_in_ must agree to merge, got {self.names} and {shard.names}"
-            )
-        for name in ("half_life", "learns", "by_class"):
-            mine, theirs = getattr(self.settings, name), getattr(shard.settings, name)
-            if mine != theirs:
-                raise StateMismatchError(f"{name} must agree to merge, got {mine} and {theirs}")
-        if self.spec is not None and shard.spec is not None:
-            difference = self.spec.difference(shard.spec)
-            if difference is not None:
-                what, mine, theirs = difference
-                raise StateMismatchError(f"{what} must agree to merge, got {mine} and {theirs}")
+    def _refuse_other(self, shard: Self) -> None:
+        """Refuse to merge with a stream of other columns or parameters, naming the first one."""
         if (self.targets is None) != (shard.targets is None):
             raise StateMismatchError("streams must both have targets to merge, or none")
+        differences: list[tuple[str, Any, Any]] = []
+        differences.append(("n_features_in_", self.n_features, shard.n_features))
+        differences.append(("feature_names_in_", self.names, shard.names))
+        for name in ("half_life", "learns", "by_class"):
+            mine, theirs = (getattr(side.settings, name) for side in (self, shard))
+            differences.append((name, mine, theirs))
+        if self.spec is not None and shard.spec is not None:
+            differences.append(self.spec.difference(shard.spec) or ("spec", None, None))
+        for name, mine, theirs in differences:
+            if mine != theirs:
+                raise StateMismatchError(f"{name} must agree to merge, got {mine} and {theirs}")
 
     def shard(self) -> Self:
         """Return an empty stream under the map of this one: a worker's share."""
@@ -576,13 +572,9 @@ class Stream:
 
     def copy(self) -> Self:
         """Return an independent stream in the same state."""
-        with self.lock:
-            state = self._saved_state()
-            if self.learnt is not None:
-                state["learnt"] = self.learnt.copy()
-            twin = type(self)._from_saved(state)
-            twin.n_jobs = self.n_jobs
-            return twin
+        twin = type(self)._from_saved(self.__getstate__())
+        twin.n_jobs = self.n_jobs
+        return twin
 
     def _saved_state(self) -> dict[str, Any]:
         self.refuse_torn()

@@ -279,6 +279,9 @@ class Sample:
         self._shared = True
         return replace(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_shared": True}  # so that pickles do not show who has read
+
     @property
     def _scores(self) -> NDArray[Any]:
         """What orders rows, by key and age of the last copy; the smallest stay."""
