@@ -186,7 +186,7 @@ class FeatureMap(Value):
     blocks: tuple[MapBlock, ...]
     columns: tuple[ColumnNumbers, ...] | None = None
     # The last columns of a single row, and what follows from them.
-    _last: Any = field(default=(b"", ()), init=False, compare=False, repr=False)
+    _last: Any = field(default=(None, ()), init=False, compare=False, repr=False)
 
     @property
     def sizes(self) -> tuple[int, ...]:
