@@ -5,8 +5,7 @@ from streamchi2.estimators.pca import ExpChi2PCA
 from streamchi2.estimators.regressor import ExpChi2Regressor
 from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.estimators.streaming_pca import StreamingPCA
-from streamchi2.estimators.streaming_ridge import StreamingRidge
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidge, StreamingRidgeClassifier
 from streamchi2.features import KernelError, Transport
 from streamchi2.files import load, save
 from streamchi2.kernels import chi2_distance, exp_chi2_kernel

@@ -125,6 +125,33 @@ adapt : bool
     4096, ... and only where that makes the error clearly smaller. What was learnt from earlier
     features stays valid, because new coordinates are rotated onto the old ones.
 
+What differs in river
+n_components : int
+    Number of features D. Memory is about 8 D^2 bytes; twice that for the first 9D/8 rows, and with
+    landmarks up to eight times that for the first 2D.
+ExpChi2Sampler.n_components : int
+    Number of features D. It is best even, since features come in pairs of a cosine and a sine.
+descriptors : mapping of str to keys, or None
+    Several kinds of features, each with a map of its own, so that their kernels add up. A value is
+    a list of keys, a prefix of keys, or a callable that says of a key whether it belongs; callables
+    cannot be saved. A key may belong to several descriptors; one that belongs to none is not read.
+    Each descriptor is normalized by itself. ``n_components`` and an integer ``n_pca`` are totals,
+    divided evenly; they, ``beta``, ``dof``, ``series``, ``n_terms`` and ``basis`` may also be dicts
+    with one value for each descriptor, and attributes of the map are such dicts then.
+prefix : str
+    What the names of the features begin with. In a union of several samplers each needs its own, or
+    features of the same name replace each other.
+seed : int or None
+    Chooses the random frequencies and the landmarks that are drawn. None draws a seed for each
+    object. Shards that are to be merged need the same int.
+landmarks : list of dict, or None
+    Rows to use as landmarks, with ``basis="landmarks"``, in place of drawn ones: at least D of
+    them. Of more, the D leading directions are used. The map is then planned on the first 64 rows.
+n_buckets : int or "auto"
+    Number of inputs into which the coordinates of all keys are folded by signed hashing, so that
+    memory does not grow with the number of keys. "auto" is twice ``n_components`` and at least
+    1024; with ``basis="additive"`` it is ``n_components``.
+
 Types of attributes
 classes_ : ndarray
 target_names_ : list of str or int
@@ -159,7 +186,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 _Class = TypeVar("_Class", bound=type)
@@ -176,11 +203,11 @@ def entries(text: str) -> dict[str, str]:
 
 
 # Without the table where docstrings are stripped (``python -OO``).
-_GROUPS = re.split(r"\n\n[A-Z][\w ]+\n(?=[\w.]+ : )", __doc__ or "")[1:] or [""] * 3
-_USER, _EXPERT, _ATTRIBUTES = map(entries, _GROUPS)
+_GROUPS = re.split(r"\n\n[A-Z][\w ]+\n(?=[\w.]+ : )", __doc__ or "")[1:] or [""] * 4
+_USER, _EXPERT, RIVER, _ATTRIBUTES = map(entries, _GROUPS)
 
 
-def documented(extra: str = "") -> Callable[[_Class], _Class]:
+def documented(extra: Mapping[str, str] | None = None) -> Callable[[_Class], _Class]:
     r"""Fill ``%(parameters)s`` and ``%(attributes)s`` in the docstring of a class.
 
     The first becomes the section "Parameters", of what a user sets, and "Other Parameters", of what
@@ -190,12 +217,12 @@ def documented(extra: str = "") -> Callable[[_Class], _Class]:
 
     Parameters
     ----------
-    extra : str, default=""
-        Entries in place of those of the table.
+    extra : mapping of str to str, optional
+        Entries in place of those of the table, such as ``RIVER``.
 
     Examples
     --------
-    >>> @documented("alpha : float\n    Strength of the penalty.")
+    >>> @documented({"alpha": "alpha : float\n    Strength of the penalty."})
     ... class Ridge:
     ...     '''Ridge regression.
     ...
@@ -213,7 +240,7 @@ def documented(extra: str = "") -> Callable[[_Class], _Class]:
     >>> Ridge.__doc__.splitlines()[2:6]
     ['Parameters', '----------', 'alpha : float, default=1.0', '    Strength of the penalty.']
     """
-    table = {**_USER, **_EXPERT, **entries(extra)}
+    table = {**_USER, **_EXPERT, **(extra or {})}
 
     def fill(cls: _Class) -> _Class:
         if cls.__doc__ is None:

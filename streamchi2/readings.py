@@ -18,6 +18,8 @@ from streamchi2.stream import Stream
 class StreamReadings:
     """Readings of a stream: the attribute ``_stream``, which may be None or not be there."""
 
+    _fitted_stream: Any  # method that returns the stream, or says that nothing was learnt
+
     def summary(self) -> str:
         """Return what has been learnt from and what is in use, as text; no model is solved for it.
 
@@ -53,6 +55,12 @@ class StreamReadings:
         elif targets is not None and not targets.flat:
             facts["targets"] = f"{targets.n_columns:,}"
         return facts
+
+    def _by_descriptor(self, values: tuple[Any, ...]) -> Any:
+        """Return what there is for each descriptor under its name, or the only one as it is."""
+        spec = self._fitted_stream().spec
+        names = None if spec is None else spec.names
+        return values[0] if names is None else dict(zip(names, values, strict=True))
 
 
 class MapReadings(StreamReadings):
@@ -166,7 +174,6 @@ class ModelReadings:
 class ComponentReadings(MapReadings):
     """Readings of the principal components of features."""
 
-    _fitted_stream: Any  # method that returns the stream, or says that nothing was learnt
     _learner_spec: Any  # method that returns the parameters of the model
 
     @property
@@ -187,11 +194,6 @@ class ComponentReadings(MapReadings):
             ("components", n_pca), lambda: components_of(stream.settled(), n_pca)
         )
         return components
-
-    def _by_descriptor(self, values: tuple[Any, ...]) -> Any:
-        """Return what there is for each descriptor under its name, or the only one as it is."""
-        names = self._fitted_stream().spec.names
-        return values[0] if names is None else dict(zip(names, values, strict=True))
 
 
 class DescriptorReadings(ModelReadings, ComponentReadings):

@@ -21,8 +21,7 @@ from streamchi2 import (
     LogHistogram,
 )
 from streamchi2.estimators.streaming_pca import StreamingPCA
-from streamchi2.estimators.streaming_ridge import StreamingRidge
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidge, StreamingRidgeClassifier
 
 N = 70  # beyond the 64 rows that set the map
 

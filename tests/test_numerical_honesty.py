@@ -14,8 +14,7 @@ from streamchi2 import (
     exp_chi2_kernel,
 )
 from streamchi2.estimators.streaming_pca import StreamingPCA
-from streamchi2.estimators.streaming_ridge import StreamingRidge
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidge, StreamingRidgeClassifier
 from streamchi2.testing import readings
 
 DRAWS = np.random.default_rng(0)

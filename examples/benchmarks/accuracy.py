@@ -19,7 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.metrics.pairwise import chi2_kernel
 
 from streamchi2.estimators.classifier import ExpChi2Classifier
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidgeClassifier
 
 SETS = (("fashion_bow", "X"), ("fashion_hog", "X"), ("cifar10_three", "hog"), ("spambase", "X"))
 PENALTIES = (0.01, 0.1, 0.3, 1.0, 3.0)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from streamchi2.estimators.classifier import ExpChi2Classifier
 from streamchi2.estimators.sampler import ExpChi2Sampler
 from streamchi2.estimators.streaming_pca import StreamingPCA
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidgeClassifier
 from streamchi2.solvers.components import principal_components
 from streamchi2.statistics.moments import Moments
 

@@ -28,8 +28,7 @@ from streamchi2 import (
 )
 from streamchi2.errors import FormatError
 from streamchi2.estimators.streaming_pca import StreamingPCA
-from streamchi2.estimators.streaming_ridge import StreamingRidge
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidge, StreamingRidgeClassifier
 from streamchi2.files import dumped, loaded
 from streamchi2.files.container import packed, unpacked
 

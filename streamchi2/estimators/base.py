@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from streamchi2.checks.params import as_half_life
@@ -45,6 +45,10 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
     half_life: float | None
     _stream: Stream
     _signed = False  # without an intercept: whether targets 0 and 1 are -1 and 1
+
+    def _store(self, given: dict[str, Any]) -> None:
+        """Store the parameters of a constructor, which gives its ``locals()``, and nothing else."""
+        self.__dict__.update((name, given[name]) for name in given if name != "self")
 
     @property
     def n_features_in_(self) -> int:
@@ -287,6 +291,48 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
         if state["stream"] is not None:
             estimator._stream = state["stream"]
         return estimator
+
+
+class StreamTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamEstimator):
+    """An estimator that learns from rows alone, and returns others in their place."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything and learn from ``X``, as one ``partial_fit`` would.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Rows: not negative, or of any sign and dense where the features are given.
+        y : ignored
+            There for pipelines.
+        sample_weight : array-like of shape (n,)
+            Weight of each row: 2 counts like a repeated row, 0 like no row. By default all are 1.
+
+        Returns
+        -------
+        Self
+            This estimator.
+        """
+        return self._learn(X, None, sample_weight, first=True)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from one more batch of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, d)
+            Rows, as for ``fit``.
+        y : ignored
+            There for pipelines.
+        sample_weight : array-like of shape (n,)
+            Weight of each row: 2 counts like a repeated row, 0 like no row. By default all are 1.
+
+        Returns
+        -------
+        Self
+            This estimator.
+        """
+        return self._learn(X, None, sample_weight)
 
 
 def in_blocks(work: Callable[[Any], NDArray[Any]], rows: Rows) -> NDArray[Any]:

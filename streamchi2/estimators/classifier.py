@@ -75,25 +75,7 @@ class ExpChi2Classifier(StreamClassifier, MapLearner, DescriptorReadings):
         landmarks: Any = None,
         adapt: bool = True,
     ) -> None:
-        self.n_components = n_components
-        self.norm = norm
-        self.basis = basis
-        self.beta = beta
-        self.alpha = alpha
-        self.class_weight = class_weight
-        self.half_life = half_life
-        self.descriptors = descriptors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.n_pca = n_pca
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.class_shift = class_shift
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.landmarks = landmarks
-        self.adapt = adapt
+        self._store(locals())
 
     def observe(self, X: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows without labels: the histogram of inputs and the principal components.

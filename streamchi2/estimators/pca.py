@@ -1,4 +1,4 @@
-"""ExpChi2PCA: principal components of the exp-chi2 kernel, on a stream of histograms."""
+"""ExpChi2PCA: principal components of the exp-chi2 kernel, and what every PCA says of its own."""
 
 from __future__ import annotations
 
@@ -10,14 +10,58 @@ from numpy.typing import NDArray
 
 from streamchi2.checks.rows import Floats
 from streamchi2.docstrings import documented
-from streamchi2.estimators.base import in_blocks
+from streamchi2.estimators.base import StreamTransformer, in_blocks
 from streamchi2.estimators.mapped import MapLearner
-from streamchi2.estimators.transformer import StreamTransformer
 from streamchi2.saving import register
 
 
+class ComponentEstimator(StreamTransformer):
+    """A transformer that returns principal components; with descriptors, of each by itself."""
+
+    _components: Any
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Directions, one per row; the largest entry of each is positive."""
+        vectors: NDArray[np.float64] = self._components().vectors.T
+        return vectors
+
+    @property
+    def mean_(self) -> NDArray[np.float64]:
+        """Mean of the rows, or of their features where there is a map."""
+        mean: NDArray[np.float64] = self._components().mean.copy()
+        return mean
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """Share of all variance along each component; a dict where there are descriptors."""
+        return self._by_descriptor(self._components().variance_shares)
+
+    @property
+    def explained_variance_(self) -> Any:
+        """Variance along each component; a dict where there are descriptors.
+
+        It is divided by the weight of all rows less one.
+        """
+        return self._by_descriptor(self._components().variances)
+
+    @property
+    def singular_values_(self) -> Any:
+        """Singular values of what is centred; a dict where there are descriptors."""
+        return self._by_descriptor(self._components().singular_values)
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Mean variance along the directions left out, 0 without any; a dict with descriptors."""
+        return self._by_descriptor(self._components().noise_variances)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._components().groups[-1].stop)
+
+
 @documented()
-class ExpChi2PCA(StreamTransformer, MapLearner):
+class ExpChi2PCA(ComponentEstimator, MapLearner):
     r"""Principal components of random features of the exp-chi2 kernel, learnt from a stream.
 
     .. math:: t(x) = U^\top (z(x) - \bar z), \qquad H = U \,\mathrm{diag}(d)\, U^\top
@@ -68,20 +112,7 @@ class ExpChi2PCA(StreamTransformer, MapLearner):
         landmarks: Any = None,
         adapt: bool = True,
     ) -> None:
-        self.n_components = n_components
-        self.norm = norm
-        self.basis = basis
-        self.beta = beta
-        self.half_life = half_life
-        self.descriptors = descriptors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.n_pca = n_pca
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.landmarks = landmarks
-        self.adapt = adapt
+        self._store(locals())
 
     def transform(self, X: Any) -> Floats:
         """Return the principal components of rows, shape (n, n_pca).
@@ -107,40 +138,6 @@ class ExpChi2PCA(StreamTransformer, MapLearner):
             return projected
 
         return in_blocks(work, rows)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Principal directions of the features, one per row."""
-        return self._components().vectors.T
-
-    @property
-    def mean_(self) -> NDArray[np.float64]:
-        """Mean of the features."""
-        return self._components().mean.copy()
-
-    @property
-    def explained_variance_ratio_(self) -> Any:
-        """Share of the features' variance along each component; a dict with descriptors."""
-        return self._by_descriptor(self._components().variance_shares)
-
-    @property
-    def explained_variance_(self) -> Any:
-        """Variance along each component; a dict with descriptors."""
-        return self._by_descriptor(self._components().variances)
-
-    @property
-    def singular_values_(self) -> Any:
-        """Singular values of the centred features, one a component; a dict with descriptors."""
-        return self._by_descriptor(self._components().singular_values)
-
-    @property
-    def noise_variance_(self) -> Any:
-        """Mean variance of the features along the directions left out; a dict with descriptors."""
-        return self._by_descriptor(self._components().noise_variances)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self._components().groups[-1].stop)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

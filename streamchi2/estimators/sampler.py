@@ -8,9 +8,8 @@ import numpy as np
 
 from streamchi2.checks.rows import Floats
 from streamchi2.docstrings import documented
-from streamchi2.estimators.base import in_blocks
+from streamchi2.estimators.base import StreamTransformer, in_blocks
 from streamchi2.estimators.mapped import MapEstimator
-from streamchi2.estimators.transformer import StreamTransformer
 from streamchi2.saving import register
 
 
@@ -76,20 +75,7 @@ class ExpChi2Sampler(StreamTransformer, MapEstimator):
         dtype: str = "float32",
         adapt: bool = True,
     ) -> None:
-        self.n_components = n_components
-        self.norm = norm
-        self.basis = basis
-        self.beta = beta
-        self.half_life = half_life
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.landmarks = landmarks
-        self.n_buckets = n_buckets
-        self.dtype = dtype
-        self.adapt = adapt
+        self._store(locals())
 
     def transform(self, X: Any) -> Floats:
         """Return the features of rows, shape (n, n_components).

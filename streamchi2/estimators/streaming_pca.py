@@ -12,13 +12,13 @@ from streamchi2.checks.params import as_positive_int
 from streamchi2.checks.rows import Floats, as_features
 from streamchi2.docstrings import documented
 from streamchi2.estimators.base import in_blocks
-from streamchi2.estimators.transformer import StreamTransformer
+from streamchi2.estimators.pca import ComponentEstimator
 from streamchi2.model import Components, components_of
 from streamchi2.saving import register
 
 
 @documented()
-class StreamingPCA(StreamTransformer):
+class StreamingPCA(ComponentEstimator):
     r"""Principal component analysis of a stream of rows, from its exact covariance.
 
     .. math:: H = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^\top = U \mathrm{diag}(d) U^\top, \qquad
@@ -65,9 +65,7 @@ class StreamingPCA(StreamTransformer):
         half_life: float | None = None,
         whiten: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.half_life = half_life
-        self.whiten = whiten
+        self._store(locals())
 
     def transform(self, X: Any) -> Floats:
         """Return the rows in principal components, shape (n, m).
@@ -141,43 +139,9 @@ class StreamingPCA(StreamTransformer):
         return precision
 
     @property
-    def components_(self) -> NDArray[np.float64]:
-        """Directions, one per row; the largest entry of each is positive."""
-        return self._components().pairs[0].vectors.T.copy()
-
-    @property
-    def explained_variance_(self) -> NDArray[np.float64]:
-        """Variance along each component, divided by the weight of all rows less one."""
-        return self._components().variances[0]
-
-    @property
-    def explained_variance_ratio_(self) -> NDArray[np.float64]:
-        """Share of all variance along each component."""
-        return self._components().variance_shares[0].copy()
-
-    @property
-    def singular_values_(self) -> NDArray[np.float64]:
-        """Singular values of the centred rows, one a component."""
-        return self._components().singular_values[0]
-
-    @property
-    def noise_variance_(self) -> float:
-        """Mean variance along the directions left out; 0 where there are none."""
-        return self._components().noise_variances[0]
-
-    @property
-    def mean_(self) -> NDArray[np.float64]:
-        """Mean of the rows."""
-        return self._components().mean.copy()
-
-    @property
     def n_components_(self) -> int:
         """Number of components kept."""
         return int(self._components().pairs[0].values.size)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def _check_params(self, n_features: int) -> None:
         if not isinstance(self.whiten, bool | np.bool_):

@@ -44,6 +44,23 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
     }
     _learns: ClassVar[bool] = True  # statistics of the features, and a model from them
 
+    n_components: Any
+    norm: str | None
+    basis: Any
+    beta: Any
+    alpha: float | str
+    half_life: float | None
+    descriptors: Mapping[str, Any] | None
+    seed: int | None
+    n_pca: Any
+    penalty: str
+    l1_ratio: float
+    dof: Any
+    series: Any
+    n_terms: Any
+    landmarks: Sequence[Mapping[Hashable, Any]] | None
+    adapt: bool
+
     def __init__(
         self,
         n_components: Any = 1024,
@@ -64,26 +81,11 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         landmarks: Sequence[Mapping[Hashable, Any]] | None = None,
         adapt: bool = True,
     ) -> None:
-        self.n_components = n_components
-        self.norm = norm
-        self.basis = basis
-        self.beta = beta
-        self.alpha = alpha
-        self.half_life = half_life
-        self.descriptors = descriptors
-        self.seed = seed
-        self.n_pca = n_pca
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.landmarks = landmarks
-        self.adapt = adapt
-        self._start()
+        self._start(locals())
 
-    def _start(self) -> None:
-        """Create what every one of these estimators holds beside its parameters."""
+    def _start(self, params: dict[str, Any]) -> None:
+        """Store what a constructor was given, its ``locals()``, and create what else there is."""
+        vars(self).update((name, value) for name, value in params.items() if name != "self")
         self._stream: Stream | None = None
         self._target_name: Any = None  # of the series of targets that was learnt last
         # Without a seed every object draws its own, once, so that its features belong together.
@@ -299,8 +301,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
                 steps.append((after, code, product))
         return steps
 
-    @staticmethod
-    def _checked_target(y: Any, /) -> Any:
+    def _checked_target(self, y: Any, /) -> Any:
         """Return a target as :meth:`Targets.encode_one` takes it, or refuse it."""
         return y
 

@@ -11,11 +11,10 @@ from river import base
 from river.utils.dataframe import to_native_frame, to_native_series
 
 from streamchi2.checks.targets import as_label
-from streamchi2.docstrings import documented
+from streamchi2.docstrings import RIVER, documented
 from streamchi2.model import Model
 from streamchi2.readings import DescriptorReadings
 from streamchi2.river.base import NamedStreamEstimator
-from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
 from streamchi2.statistics.targets import Targets
 
@@ -58,6 +57,8 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     """
 
     _checked_target = staticmethod(as_label)
+    class_weight: Mapping[Any, float] | str | None
+    class_shift: str | None
 
     def __init__(
         self,
@@ -81,26 +82,7 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         landmarks: Sequence[Mapping[Hashable, Any]] | None = None,
         adapt: bool = True,
     ) -> None:
-        super().__init__(
-            n_components,
-            norm=norm,
-            basis=basis,
-            beta=beta,
-            alpha=alpha,
-            half_life=half_life,
-            descriptors=descriptors,
-            seed=seed,
-            n_pca=n_pca,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
-            dof=dof,
-            series=series,
-            n_terms=n_terms,
-            landmarks=landmarks,
-            adapt=adapt,
-        )
-        self.class_weight = class_weight
-        self.class_shift = class_shift
+        self._start(locals())
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -10,10 +10,9 @@ from river import base
 from river.utils.dataframe import to_native_series
 
 from streamchi2.checks.targets import as_number
-from streamchi2.docstrings import documented
+from streamchi2.docstrings import RIVER, documented
 from streamchi2.readings import DescriptorReadings
 from streamchi2.river.base import NamedStreamEstimator
-from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
 from streamchi2.statistics.targets import Targets
 

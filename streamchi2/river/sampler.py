@@ -11,10 +11,9 @@ from river import base
 from river.utils.dataframe import into_frame, to_native_frame
 
 from streamchi2.checks.rows import Floats
-from streamchi2.docstrings import documented
+from streamchi2.docstrings import RIVER, documented
 from streamchi2.features import FeatureMap, Tracker
 from streamchi2.river.base import NamedStreamEstimator
-from streamchi2.river.parameter_docs import RIVER
 from streamchi2.saving import saved
 from streamchi2.statistics.buffer import Row, as_matrix
 
@@ -58,6 +57,9 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     """
 
     _learns = False
+    prefix: str
+    n_buckets: int | str
+    dtype: str
 
     def __init__(
         self,
@@ -77,21 +79,7 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
         dtype: str = "float32",
         adapt: bool = True,
     ) -> None:
-        self.n_components = n_components
-        self.norm = norm
-        self.basis = basis
-        self.beta = beta
-        self.half_life = half_life
-        self.prefix = prefix
-        self.seed = seed
-        self.dof = dof
-        self.series = series
-        self.n_terms = n_terms
-        self.landmarks = landmarks
-        self.n_buckets = n_buckets
-        self.dtype = dtype
-        self.adapt = adapt
-        self._start()
+        self._start(locals())
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

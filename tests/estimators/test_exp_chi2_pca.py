@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from streamchi2.estimators.pca import ExpChi2PCA
 from streamchi2.estimators.sampler import ExpChi2Sampler
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidgeClassifier
 from streamchi2.kernels import exp_chi2_kernel
 
 # One map from first to last row: features of a map that is re-estimated are those of their time.

@@ -139,7 +139,7 @@ class TestDocumented:
             """%(parameters)s"""
 
         for kind in (Plain, Special):
-            documented("alpha : float\n    Usual.\nSpecial.alpha : int\n    Unusual.")(kind)
+            documented(entries("alpha : float\n    Usual.\nSpecial.alpha : int\n    Unusual."))(kind)
         assert section(Plain.__doc__, "Parameters")[0][1:] == (
             "float, default=1.0",
             "    Usual.\n\n",

@@ -11,8 +11,7 @@ from sklearn.datasets import load_diabetes, load_digits
 from sklearn.linear_model import ElasticNet, Lasso, Ridge, RidgeClassifier
 
 from streamchi2.errors import StateMismatchError
-from streamchi2.estimators.streaming_ridge import StreamingRidge
-from streamchi2.estimators.streaming_ridge_classifier import StreamingRidgeClassifier
+from streamchi2.estimators.streaming_ridge import StreamingRidge, StreamingRidgeClassifier
 from streamchi2.files import dumped
 from streamchi2.model import LearnerSpec, choose
 
