@@ -78,14 +78,6 @@ def test_components_and_map_know_no_classes():
     assert not np.allclose(balanced.coef_, plain.coef_)
 
 
-def test_balanced_finds_the_rare_class():
-    counts = {}
-    for class_weight in (None, "balanced"):
-        model = streamed(ExpChi2Classifier(64, class_weight=class_weight, random_state=0))
-        counts[class_weight] = (model.predict(ROWS)[LABELS == 2] == 2).sum()
-    assert counts["balanced"] > counts[None]
-
-
 @pytest.mark.parametrize("n_components", [32, 512])
 def test_probabilities_are_those_of_the_population_that_is_asked_for(n_components):
     # Log-loss is proper: in a population no probabilities are better than its own, so each model
@@ -174,16 +166,6 @@ def test_river_weights_classes_as_scikit_learn_does():
         weighted.learn_one(row, label)
     found = [sum(m.predict_one(row) == 2 for row in rows) for m in (model, weighted)]
     assert found[0] > found[1]
-
-
-@pytest.mark.parametrize("class_weight", ["heavy", 3, {0: -1.0}, {0: "much"}], ids=str)
-def test_bad_weights_are_refused(class_weight):
-    for model in (ExpChi2Classifier(8), StreamingRidgeClassifier()):
-        with pytest.raises((ValueError, TypeError), match="class_weight must be"):
-            model.set_params(class_weight=class_weight).fit(ROWS, LABELS)
-        assert not model.__sklearn_is_fitted__()
-    with pytest.raises((ValueError, TypeError), match="class_weight must be"):
-        river.ExpChi2Classifier(8, class_weight=class_weight).learn_one({"a": 1.0}, 0)
 
 
 def test_a_changed_parameter_is_heeded_by_the_next_prediction():

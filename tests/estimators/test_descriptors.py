@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mapped_models import LABELS, ROWS, TARGETS, feature_map_of, features_of, flat
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_selector
 from sklearn.linear_model import Ridge
@@ -208,12 +207,6 @@ def test_columns_outside_all_descriptors_are_not_read():
     models = [model_of(descriptors={"a": [0], "b": [4, 1]}, rows=rows) for rows in (ROWS, other)]
     # The sample of rows is keyed by whole rows, and sums come in its order.
     assert_allclose(said(models[0]), said(models[1], other[:50]), atol=1e-9)
-
-
-def test_sparse_rows_give_the_answers_of_dense_ones():
-    dense, csr = model_of(), model_of(rows=sparse.csr_array(ROWS))
-    # float32 features of columns in another order of storage.
-    assert_allclose(said(csr, sparse.csr_array(ROWS[:50])), said(dense), atol=1e-4)
 
 
 def test_readings_are_dicts_in_the_order_of_the_descriptors():

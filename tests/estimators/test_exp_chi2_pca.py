@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.pipeline import make_pipeline
 
@@ -78,28 +76,6 @@ def test_a_learner_in_a_pipeline_reads_digits_from_few_components(digits):
     ).fit(rows[:1200], labels[:1200])
     # .94 when written; one standard error on 597 rows is .01.
     assert model.score(rows[1200:], labels[1200:]) > 0.91
-
-
-def test_names_of_columns_are_kept_and_checked(digits):
-    frame = pd.DataFrame(digits[0][:100, :6]).add_prefix("pixel")
-    pca = (
-        ExpChi2PCA(32, n_pca=2, **STILL, basis="orthogonal")
-        .set_output(transform="pandas")
-        .fit(frame)
-    )
-    assert list(pca.transform(frame).columns) == ["expchi2pca0", "expchi2pca1"]
-    with pytest.raises(ValueError, match="feature names"):
-        pca.partial_fit(frame.rename(columns={"pixel0": "other"}))
-
-
-def test_sparse_rows_give_the_components_of_dense_ones(digits):
-    rows = digits[0][:200]
-    dense, stored = (
-        ExpChi2PCA(32, n_pca=4, **STILL, basis="orthogonal").fit(form)
-        for form in (rows, sparse.csr_array(rows))
-    )
-    # The gap of the eigenvalues turns rounding into angles.
-    assert_allclose(np.abs(dense.transform(rows)), np.abs(stored.transform(rows)), atol=1e-7)
 
 
 @pytest.mark.parametrize("rows", [np.zeros((70, 3)), np.ones((1, 3)), np.full((90, 3), 2.5)])

@@ -1,7 +1,6 @@
 """fit_stream: the same model as a loop over batches, from any source."""
 
 import signal
-import sys
 import threading
 
 import numpy as np
@@ -244,11 +243,3 @@ def test_a_batch_of_other_columns_is_refused_by_name():
         model.fit_stream(other, forget=False)
     with pytest.raises(ValueError, match="must have 5 columns, got 4"):
         model.fit_stream(table_of(ROWS[:, :4]), forget=False)
-
-
-def test_a_bar_is_shown_on_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    sampler().fit_stream(list(batches_of(None, 100)))
-    shown = capsys.readouterr().err
-    assert "360/360" in shown
-    assert "rows/s" in shown

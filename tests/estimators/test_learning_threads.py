@@ -80,22 +80,3 @@ def test_of_two_first_batches_at_once_one_is_refused_and_none_is_lost(model, mon
     assert model.n_samples_seen_ == 9
     alone = clone(model).partial_fit(ROWS[:9]).partial_fit(ROWS[9:20])
     assert dumped(model.partial_fit(ROWS[9:20])) == dumped(alone)
-
-
-@pytest.mark.parametrize(
-    "model", [ExpChi2Sampler(16, random_state=0), StreamingPCA(2)], ids=["map", "features"]
-)
-def test_a_first_batch_that_comes_second_replaces_nothing(model, monkeypatch):
-    learn = type(model)._learn
-
-    def overtaken(self, *arguments, **how):
-        monkeypatch.setattr(type(model), "_learn", learn)
-        other = threading.Thread(target=model.partial_fit, args=(ROWS[:9],))
-        other.start()
-        other.join()
-        return learn(self, *arguments, **how)
-
-    monkeypatch.setattr(type(model), "_learn", overtaken)
-    model.partial_fit(ROWS[9:20])
-    alone = clone(model).partial_fit(ROWS[:9]).partial_fit(ROWS[9:20])
-    assert dumped(model) == dumped(alone)

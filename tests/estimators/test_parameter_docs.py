@@ -108,15 +108,6 @@ def test_arguments_of_fit_stream_are_in_signature_and_help(estimator):
             assert takes[name].default in (None, inspect.Parameter.empty)
 
 
-def test_one_source_gives_all_fit_streams_the_same_arguments():
-    common = set.intersection(
-        *(set(inspect.signature(param.values[0].fit_stream).parameters) for param in FIT_STREAM)
-    )
-    for param in FIT_STREAM:
-        others = set(inspect.signature(param.values[0].fit_stream).parameters) - common
-        assert not others
-
-
 class TestDocumented:
     def test_a_parameter_without_text_is_refused_by_name(self):
         class Silent:
@@ -138,8 +129,9 @@ class TestDocumented:
         class Special(Plain):
             """%(parameters)s"""
 
+        words = entries("alpha : float\n    Usual.\nSpecial.alpha : int\n    Unusual.")
         for kind in (Plain, Special):
-            documented(entries("alpha : float\n    Usual.\nSpecial.alpha : int\n    Unusual."))(kind)
+            documented(words)(kind)
         assert section(Plain.__doc__, "Parameters")[0][1:] == (
             "float, default=1.0",
             "    Usual.\n\n",
@@ -152,6 +144,3 @@ class TestDocumented:
             __doc__ = None
 
         assert documented()(Stripped).__doc__ is None
-
-    def test_entries_are_those_that_are_not_indented(self):
-        assert list(entries("a : b\n    c : d\n\n    e\nWords\nf.g : h")) == ["a", "f.g"]

@@ -1,6 +1,5 @@
 """Dict rows: names, zeros, keys that come and go, and what is refused without a trace."""
 
-import pickle
 import sys
 from collections import namedtuple
 from decimal import Decimal
@@ -22,22 +21,6 @@ from streamchi2.river.dict_rows import DictReader
 from streamchi2.river.key_columns import _column_of_text, column_of_key
 
 ROWS, LABELS, NUMBERS = histograms(200)
-
-
-def test_a_missing_key_is_a_zero_and_order_does_not_matter():
-    plain = learnt(ExpChi2Classifier(64, seed=0), ROWS, LABELS)
-    shuffled = [
-        {key: row[key] for key in reversed(row) if row[key] != 0.0} | {"never": 0.0} for row in ROWS
-    ]
-    other = learnt(ExpChi2Classifier(64, seed=0), shuffled, LABELS)
-    assert plain.predict_proba_one(ROWS[0]) == other.predict_proba_one(shuffled[0])
-
-
-def test_a_key_that_appears_late_costs_nothing_that_was_learnt():
-    plain = learnt(ExpChi2Classifier(64, seed=0), ROWS, LABELS)
-    before = plain.predict_proba_one(ROWS[3])
-    assert plain.predict_proba_one({**ROWS[3], "late": 0.0}) == before
-    assert plain.predict_proba_one({**ROWS[3], "late": 1e-9}) == pytest.approx(before, abs=1e-3)
 
 
 def test_any_number_is_welcome():
@@ -278,56 +261,6 @@ def test_bad_rows_are_refused_by_key_and_leave_no_trace(row, error, match):
         with pytest.raises(error, match=match):
             call(row)
     assert sampler.n_samples_seen_ == 0
-
-
-BAD_CALLS = [
-    (ExpChi2Classifier, {}, {"y": None}, "y must hold text or numbers"),
-    (ExpChi2Classifier, {}, {"y": float("nan")}, "y must be"),
-    (ExpChi2Classifier, {}, {"y": 3}, "one kind"),
-    (ExpChi2Classifier, {}, {"y": [1]}, "y must hold text or numbers"),
-    (ExpChi2Classifier, {}, {"y": "ash", "w": -1.0}, "w must be finite"),
-    (ExpChi2Classifier, {"alpha": "best"}, {"y": "ash"}, "alpha must be"),
-    (ExpChi2Classifier, {"class_weight": "equal"}, {"y": "ash"}, "class_weight must be"),
-    (ExpChi2Classifier, {"seed": -1}, {"y": "ash"}, "seed must be"),
-    (ExpChi2Regressor, {}, {"y": "3"}, "y must be a number"),
-    (ExpChi2Regressor, {}, {"y": np.inf}, "y must be finite"),
-    (ExpChi2Regressor, {}, {"y": 10**400}, "y must be finite.* an integer of 1329 bits"),
-    (ExpChi2Regressor, {}, {"y": np.timedelta64(3, "s")}, "y must be a number"),
-    (ExpChi2Regressor, {}, {"y": 1.0, "w": 10**400}, "w must be finite"),
-    (ExpChi2Regressor, {"seed": 2**63}, {"y": 1.0}, "seed must be below"),
-]
-
-
-@pytest.mark.parametrize(("cls", "params", "call", "match"), BAD_CALLS)
-def test_bad_targets_weights_and_words_are_refused(cls, params, call, match):
-    model = cls(**{"n_components": 32, "seed": 0, **params})
-    if not params:
-        learnt(model, ROWS[:5], LABELS if cls is ExpChi2Classifier else NUMBERS)
-    before = pickle.dumps(model)
-    with pytest.raises((TypeError, ValueError), match=match):
-        model.learn_one(ROWS[0], **call)
-    with pytest.raises((TypeError, ValueError), match=match):
-        model.learn_many(
-            pd.DataFrame(ROWS[:1]), pd.Series([call["y"]], dtype=object), call.get("w")
-        )
-    assert pickle.dumps(model) == before
-
-
-def test_a_weight_of_zero_is_no_row_and_weights_count():
-    model, plain = (ExpChi2Regressor(64, seed=0, alpha=1e-3) for _ in range(2))
-    new = dumped(model)
-    model.learn_one(ROWS[0], 1e6, w=0.0)
-    model.observe_one(ROWS[0], w=0)
-    assert dumped(model) == new
-    for row, number in zip(ROWS[:100], NUMBERS, strict=False):
-        model.learn_one(row, number, w=3.0)
-        model.learn_one(row, 1e6, w=0.0)
-        plain.learn_one(row, number)
-    assert model.n_samples_seen_ == 100
-    # Three times the weight is a third of the penalty.
-    thirds = learnt(ExpChi2Regressor(64, seed=0, alpha=1e-3 / 3), ROWS[:100], NUMBERS)
-    assert model.predict_one(ROWS[150]) == pytest.approx(thirds.predict_one(ROWS[150]), rel=1e-4)
-    assert model.predict_one(ROWS[150]) != plain.predict_one(ROWS[150])
 
 
 def test_memory_stays_constant_while_the_vocabulary_grows():

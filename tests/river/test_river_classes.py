@@ -54,15 +54,6 @@ def test_equal_labels_are_one_label_and_stay_what_they_were_at_first():
     assert type(model.predict_one(ROWS[50])) in (bool, int, float)
 
 
-def test_probabilities_add_up_from_the_first_label_on():
-    model = ExpChi2Classifier(64, seed=0)
-    for row, label in zip(ROWS[:80], LABELS, strict=False):
-        model.learn_one(row, label)
-        shares = model.predict_proba_one(row)
-        assert sum(shares.values()) == pytest.approx(1.0)
-        assert min(shares.values()) >= 0.0
-
-
 def test_a_label_that_appears_between_solutions_is_there_with_probability_zero():
     model = learnt(ExpChi2Classifier(64, seed=0), ROWS[:128], LABELS)
     model.learn_one(ROWS[128], "elm")
@@ -92,16 +83,3 @@ def test_probabilities_are_calibrated_and_the_model_is_good_at_every_stage():
         wrong = 1.0 - np.mean(hits[60:])
         bound = -np.log1p(-wrong) * (1 - wrong) - wrong * np.log(wrong / 2)
         assert np.mean(losses[60:]) < bound + 0.1
-
-
-def test_class_weights_count_as_weights_of_rows():
-    weights = {"ash": 2.0, "birch": 0.0}
-    model = learnt(ExpChi2Classifier(64, class_weight=weights, seed=0), ROWS, LABELS)
-    other = ExpChi2Classifier(64, seed=0)
-    for row, label in zip(ROWS, LABELS, strict=True):
-        other.learn_one(row, label, weights.get(label, 1.0))
-    assert model.predict_one(ROWS[3]) != "birch"
-    assert model.n_samples_seen_ == len(ROWS)  # rows of a class of weight zero are observed
-    assert "birch" not in other.predict_proba_one(ROWS[3])
-    before = learnt(ExpChi2Classifier(64, class_weight="balanced", seed=0), ROWS, LABELS)
-    assert before.predict_one(ROWS[0]) == LABELS[0]

@@ -1,15 +1,12 @@
 """The cut law through river: one by one, in frames of any size, with readers, after a pickle."""
 
-import copy
 import functools
 import itertools
-import pickle
 
 import pandas as pd
 import pytest
 from named_streams import NAMES, histograms, learnt, learnt_in_frames, make, state_of, targets_for
 
-from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Classifier
 
 ROWS, LABELS, NUMBERS = histograms(460)
@@ -46,32 +43,6 @@ def test_frames_of_rows_with_and_without_labels_are_rows_one_by_one(name):
             model.observe_many(pd.DataFrame(rows))
         else:
             model.learn_many(pd.DataFrame(rows), pd.Series(labels))
-    assert state_of(model) == state_one_by_one(name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("position", [1, 30, 333])
-def test_pickles_and_files_in_mid_stream_continue_exactly(name, position):
-    targets = targets_of(name)
-    model = learnt(make(name), ROWS[:position], targets)
-    rest = ROWS[position:], None if targets is None else targets[position:]
-    for twin in (copy.deepcopy(pickle.loads(pickle.dumps(model))), loaded(dumped(model))):
-        assert state_of(learnt(twin, *rest)) == state_one_by_one(name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_that_is_learnt_depends_on_who_reads(name):
-    model, targets = make(name), targets_of(name)
-    for i, row in enumerate(ROWS):
-        if name == "sampler":
-            model.transform_one(row)
-        elif i % 3:
-            model.predict_one(ROWS[i - 1] if i % 2 else row)
-        learnt(model, [row], targets and targets[i : i + 1])
-        if i in (70, 300):
-            before = dumped(model)
-            assert model.kernel_error() == model.kernel_error()
-            assert dumped(model) == before
     assert state_of(model) == state_one_by_one(name)
 
 

@@ -95,15 +95,6 @@ def test_before_any_label_there_is_nothing_to_say(backend):
     assert columns_of(model.predict_proba_many(frame)) == {}
 
 
-def test_columns_that_come_and_go_are_zeros(backend):
-    half = [{key: row[key] for key in list(row)[:4]} for row in ROWS]
-    model = ExpChi2Classifier(64, seed=0)
-    for rows, labels in ((half[:50], LABELS[:50]), (ROWS[50:100], LABELS[50:100])):
-        model.learn_many(as_frame(backend, rows), as_series(backend, labels))
-    other = learnt(ExpChi2Classifier(64, seed=0), half[:50] + ROWS[50:100], LABELS)
-    assert model.predict_proba_one(TEST[0]) == other.predict_proba_one(TEST[0])
-
-
 BAD_VALUES = [(None, "missing"), (-1.0, "-1.0 at row 2, column 'b'"), (np.inf, "inf at row 2")]
 
 

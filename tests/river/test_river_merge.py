@@ -1,16 +1,11 @@
 """Shards: merging equals one pass, nothing changes by nothing, and mismatches leave no trace."""
 
-import pickle
-
-import numpy as np
 import pytest
 from named_streams import (
     DESCRIPTORS,
-    NAMES,
     histograms,
     learnt,
     make,
-    state_of,
     statistics_of,
     targets_for,
 )
@@ -20,40 +15,6 @@ from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Classifier, ExpChi2Sampler
 
 ROWS, LABELS, NUMBERS = histograms(500)
-
-
-@pytest.mark.parametrize("name", ["classifier", "balanced classifier", "group lasso regressor"])
-@pytest.mark.parametrize("n_components", [64, 800])  # moments, or rows that are kept to the end
-def test_merged_shards_equal_one_pass(name, n_components):
-    targets = targets_for(name, LABELS, NUMBERS)
-    start = learnt(make(name, n_components=n_components, alpha=0.1), ROWS[:100], targets)
-    shards = [start.new_shard(), start.new_shard()]
-    learnt(shards[0], ROWS[:301], targets)
-    learnt(shards[1], ROWS[301:], targets[301:])
-    whole = learnt(start.new_shard(), ROWS, targets)
-    merged = start.new_shard()
-    for shard in (loaded(dumped(shards[0])), pickle.loads(pickle.dumps(shards[1]))):
-        merged.merge(shard)
-    assert merged.n_samples_seen_ == 500
-    whole = whole._stream.model(whole._learner_spec())  # of all rows, pending ones included
-    for row in ROWS[:20]:
-        features = whole.feature_map.transform_row(*merged._reader.read(row))
-        expected = whole.scores_of_row(features)
-        np.testing.assert_allclose(merged._scores_one(row)[1], expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_an_empty_side_changes_nothing(name):
-    targets = targets_for(name, LABELS, NUMBERS)
-    model = learnt(make(name), ROWS[:320], targets)
-    before = state_of(model)
-    model.merge(make(name))
-    assert state_of(model) == before
-    fresh = make(name)
-    fresh.merge(model)
-    assert fresh.n_samples_seen_ == 320
-    learnt(fresh, ROWS[320:420], targets and targets[320:420])
-    assert state_of(model) == before  # nothing is shared
 
 
 def test_a_map_is_shared_once_it_is_planned_and_not_before():
@@ -126,13 +87,3 @@ def test_text_and_numbers_for_labels_do_not_merge_nor_other_classes():
     with pytest.raises(TypeError, match="other must be"):
         model.merge(ExpChi2Sampler())
     assert dumped(model) == before
-
-
-def test_a_sampler_merges_its_shards():
-    start = learnt(ExpChi2Sampler(32, seed=0), ROWS[:70])
-    shard = learnt(start.new_shard(), ROWS[70:300])
-    start.merge(shard)
-    whole = learnt(ExpChi2Sampler(32, seed=0), ROWS[:300])
-    ours, theirs = (side._stream.settled().tracker for side in (start, whole))
-    assert ours.each(lambda part: part.histogram) == theirs.each(lambda part: part.histogram)
-    np.testing.assert_allclose(start.k_, whole.k_, rtol=0.5)

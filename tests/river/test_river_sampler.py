@@ -10,8 +10,6 @@ from streamchi2.bases import BASES
 from streamchi2.features import FeatureMap
 from streamchi2.files import dumped, loaded
 from streamchi2.river import ExpChi2Sampler
-from streamchi2.river.dict_rows import DictReader
-from streamchi2.statistics.buffer import as_matrix
 
 ROWS, LABELS, _ = histograms(120)
 
@@ -46,17 +44,6 @@ def test_features_do_not_depend_on_which_keys_came_before(basis):
             np.testing.assert_array_equal(again, plain)
             afresh = loaded(dumped(sampler)).transform_one(other)
             np.testing.assert_array_equal(list(afresh.values()), plain)
-
-
-@pytest.mark.parametrize("basis", BASES)
-def test_features_of_one_row_are_those_of_a_matrix_to_rounding(basis):
-    sampler = learnt(ExpChi2Sampler(20, basis=basis, seed=0), ROWS[:100])
-    feature_map = sampler._tracker().feature_map
-    rows = [DictReader().read(row) for row in ROWS[100:]]
-    together = feature_map.transform(as_matrix(rows))
-    singly = np.array([sampler._features(feature_map, row) for row in rows])
-    np.testing.assert_allclose(singly, together, rtol=0, atol=64 * np.finfo(np.float32).eps)
-    assert singly.std() > 0.0
 
 
 def test_a_union_of_samplers_with_prefixes_keeps_all_features():

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from named_streams import histograms, learnt, state_of, statistics_of
-from river import evaluate, metrics
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.files import dumped, loaded
@@ -144,47 +143,6 @@ def test_frames_of_targets_give_the_same_bits_as_single_rows(kind):
         ]
         assert shares.to_dict("records") == ones
     assert new(kind).predict_many(rows[:2]).shape == (2, 0)
-
-
-@each_kind
-def test_rows_may_be_observed_before_the_first_target(kind):
-    targets = KINDS[kind][1]
-    model = new(kind, n_pca=6)
-    for row in ROWS[:70]:
-        model.observe_one(row)
-    assert model.predict_one(ROWS[0]) == {}
-    model = learnt(loaded(dumped(model)), ROWS[70:200], targets[70:])
-    model.observe_one(ROWS[200])
-    assert list(model.predict_one(ROWS[0])) == list(targets[0])
-    assert model.n_samples_seen_ == 201
-
-
-@each_kind
-@pytest.mark.parametrize("n_rows", [1, 70, 100])
-def test_copies_and_files_go_on_alike(kind, n_rows):
-    targets = KINDS[kind][1]
-    model = learnt(new(kind, alpha="auto", half_life=150.0), ROWS[:n_rows], targets)
-    twins = [loaded(dumped(model)), pickle.loads(pickle.dumps(model))]
-    for twin in (model, *twins):
-        learnt(twin, ROWS[n_rows:200], targets[n_rows:])
-        assert state_of(twin) == state_of(model)
-    fresh = model.clone()
-    assert fresh.n_samples_seen_ == 0
-    assert fresh.target_names_ == []
-
-
-def test_river_measures_them():
-    metric = metrics.multioutput.MicroAverage(metrics.Accuracy())
-    stream = list(zip(ROWS, LABELS, strict=True))
-    evaluate.progressive_val_score(stream, new("labels"), metric)
-    share = [
-        max(np.mean([y[name] for y in LABELS]), np.mean([not y[name] for y in LABELS]))
-        for name in LABELS[0]
-    ]
-    assert metric.get() > np.mean(share) + 0.1
-    metric = metrics.multioutput.MicroAverage(metrics.R2())
-    evaluate.progressive_val_score(list(zip(ROWS, PAIRS, strict=True)), new("numbers"), metric)
-    assert metric.get() > 0.7
 
 
 REFUSED = {
