@@ -179,7 +179,10 @@ def test_an_exception_in_a_worker_reaches_the_caller_with_its_traceback(monkeypa
     assert "breaks_down" in "".join(traceback.format_tb(caught.value.__traceback__))
     monkeypatch.undo()
     assert dumped(sampler) == before
-    assert sampler.transform(MANY).shape == (600, 16)
+    assert loaded(before).transform(MANY).shape == (
+        600,
+        16,
+    )  # without what is remembered of the patch
 
 
 def predictions(data, results):
