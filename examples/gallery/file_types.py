@@ -114,7 +114,7 @@ print(f"linear: {linear.score(roots_test, y_test):.3f}")
 
 figure, panel = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
 ConfusionMatrixDisplay.from_predictions(
-    y_test, model.predict(X_test), ax=panel, colorbar=False, cmap="Blues", norm="true",
+    y_test, model.predict(X_test), ax=panel, colorbar=False, cmap="Blues", normalize="true",
     values_format=".2f",
 )  # fmt: skip
 panel.set_title(f"{len(y_test)} fragments of other files, {model.score(X_test, y_test):.0%} right")
