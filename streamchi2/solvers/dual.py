@@ -75,7 +75,7 @@ class DualFactor:
         corner -= below.T @ below
         # By columns and without gaps, as LAPACK reads it without a copy.
         n_before, self.n_rows = self.n_rows, self.n_rows + len(rows)
-        lower = np.empty((self.n_rows, self.n_rows), order="F")
+        lower = np.zeros((self.n_rows, self.n_rows), order="F")
         lower[:n_before, :n_before] = self._lower
         lower[n_before:, :n_before] = below.T
         try:
