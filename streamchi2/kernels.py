@@ -1,7 +1,7 @@
 """The exact chi2 distance and the kernels built on it: the oracle for everything else.
 
 These cost O(n m d) and are meant for checking, for small data and for measuring errors. Rows are
-taken one at a time against all rows of the other side; no n x m x d temporary ever exists.
+taken a few at a time against all rows of the other side; no n x m x d temporary ever exists.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from streamchi2.checks.params import as_positive_float
 from streamchi2.checks.rows import Rows, as_rows
 
 _HUGE = 2.0**900  # values above might add up to more than a float64 holds
+_TERMS = 1 << 16  # of distances that are worked out together, within the cache
 _DENSE = 0.25  # share of non-zero values above which the loop over dense rows is faster
 
 
@@ -112,12 +113,13 @@ def _dense_distance(
     distance = np.empty((left.shape[0], right.shape[0]))
     # With a = x/2 and b = y/2 each term is (a-b)^2/(a+b), and a+b cannot overflow.
     left, right = left / 2.0, right / 2.0
-    for index, row in enumerate(left):
-        start = index if symmetric else 0
-        terms = _factors(row, right[start:])
-        distance[index, start:] = np.einsum("ij,ij->i", *terms)
+    together = max(1, _TERMS // max(1, right.size))
+    for start in range(0, left.shape[0], together):
+        rows, first = slice(start, start + together), start if symmetric else 0
+        terms = _factors(left[rows, None], right[first:])
+        distance[rows, first:] = np.einsum("kij,kij->ki", *terms)
         if symmetric:
-            distance[start:, index] = distance[index, start:]
+            distance[first:, rows] = distance[rows, first:].T
     return distance
 
 
