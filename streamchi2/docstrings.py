@@ -72,7 +72,10 @@ n_pca : int, float in (0, 1) or None
 ExpChi2PCA.n_pca : int, float in (0, 1) or None
     Number of principal components that come out, or the share of the variance that the fewest
     sufficient ones must hold; a number above D is D. None keeps all D.
-penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
+penalty : {"ridge", "lasso", "elastic_net"}
+    What is added to the squared error: the squares of the coefficients, their absolute values, or
+    a mixture of both.
+DescriptorReadings.penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
     What is added to the squared error: the squares of the coefficients ("ridge"), their absolute
     values ("lasso"), or a mixture of both ("elastic_net"). "group_lasso" needs ``descriptors`` and
     chooses among them: each is used as a whole, or not at all. With a number ``alpha`` it
@@ -84,12 +87,6 @@ penalty : {"ridge", "lasso", "elastic_net", "group_lasso"}
     where :math:`W_g` are the coefficients of descriptor g and :math:`v_g` is the total variance of
     its features. With "auto" the group lasso only decides which descriptors are used, and with
     what relative weights; how much to shrink is then chosen as for ridge regression.
-StreamingRidge.penalty : {"ridge", "lasso", "elastic_net"}
-    What is added to the squared error: the squares of the coefficients, their absolute values, or
-    a mixture of both.
-StreamingRidgeClassifier.penalty : {"ridge", "lasso", "elastic_net"}
-    What is added to the squared error: the squares of the coefficients, their absolute values, or
-    a mixture of both.
 l1_ratio : float
     Share of the absolute values in the elastic net, above 0 and at most 1. The other penalties
     ignore it.

@@ -98,7 +98,7 @@ class Basis(Value, ABC):
     Law: equal bases give equal features, in every process.
     """
 
-    # Whether new nodes of the series move the features by no more than the error of the series.
+    # Whether features move as far as coordinates do when k changes, so that the user is warned.
     moves_with_series: ClassVar[bool] = True
     # Whether n_components may be None.
     sizes_itself: ClassVar[bool] = False
@@ -153,7 +153,11 @@ class Basis(Value, ABC):
         raise NotImplementedError
 
     def exact_kernel(self, rows: Rows) -> NDArray[np.float64]:
-        """Return the kernel that inner products of features approximate, over pairs of rows."""
+        """Return the kernel that inner products of features approximate, over pairs of rows.
+
+        A basis with a kernel of its own has no scale: ``beta`` is not judged, and values are
+        limited to what additive features can hold.
+        """
         return exp_chi2_kernel(rows, beta=self.beta, dof=self.dof)
 
 

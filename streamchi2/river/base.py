@@ -25,7 +25,7 @@ from streamchi2.statistics.buffer import NAMED_WIDTH, Row, as_matrix
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
 
-_MODEL_PARAMS = ("alpha", "penalty", "l1_ratio", "n_pca", "class_weight", "class_shift")
+_MODEL_PARAMS = tuple(LearnerSpec.__dataclass_fields__)
 
 
 class NamedStreamEstimator(MapReadings, base.Estimator):

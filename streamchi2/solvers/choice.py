@@ -21,7 +21,7 @@ from streamchi2.solvers.calibration import Calibration
 from streamchi2.solvers.components import NumberOfComponents
 from streamchi2.statistics.weights import as_class_weight
 
-_PENALTIES = ("ridge", "lasso", "elastic_net", "group_lasso")
+PENALTIES = ("ridge", "lasso", "elastic_net")  # and with descriptors group_lasso
 
 
 @saved("learner_spec")
@@ -61,7 +61,8 @@ class LearnerSpec:
         spec = cls(**given)
         if spec.penalty == "group_lasso" and names is None:
             raise ValueError("penalty='group_lasso' needs descriptors to choose among, got None")
-        as_choice(spec.penalty, _PENALTIES if names else _PENALTIES[:-1], name="penalty")
+        penalties = (*PENALTIES, "group_lasso") if names else PENALTIES
+        as_choice(spec.penalty, penalties, name="penalty")
         if spec.class_shift is not None:
             as_choice(spec.class_shift, ("quantile",), name="class_shift")
         if not isinstance(spec.fit_intercept, bool | np.bool_):

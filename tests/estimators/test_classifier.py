@@ -17,6 +17,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from streamchi2.estimators.classifier import ExpChi2Classifier
 from streamchi2.estimators.sampler import ExpChi2Sampler
+from streamchi2.solvers.choice import PENALTIES
 
 _rng = np.random.default_rng(0)
 ROWS = _rng.gamma(0.6, size=(400, 5))
@@ -88,7 +89,7 @@ def test_lasso_equals_scikit_learn_on_the_same_features(n_pca):
     assert_allclose(model.decision_function(ROWS), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("penalty", ["ridge", "lasso", "elastic_net"])
+@pytest.mark.parametrize("penalty", PENALTIES)
 def test_every_penalty_chooses_its_strength(penalty):
     model = ExpChi2Classifier(128, n_pca=48, penalty=penalty, **STILL).fit(ROWS, NAMES)
     assert model.alpha_ > 0

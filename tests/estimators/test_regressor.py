@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.regressor import ExpChi2Regressor
+from streamchi2.solvers.choice import PENALTIES
 
 _rng = np.random.default_rng(0)
 ROWS = _rng.dirichlet(np.ones(6), size=500)
@@ -40,7 +41,7 @@ def test_ridge_equals_scikit_learn_on_the_same_features(targets):
     assert_allclose(model.predict(ROWS), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("penalty", ["ridge", "lasso", "elastic_net"])
+@pytest.mark.parametrize("penalty", PENALTIES)
 def test_a_smooth_function_is_learnt_with_every_penalty(penalty):
     model = ExpChi2Regressor(128, n_pca=64, penalty=penalty, **STILL).fit(ROWS[:400], TARGETS[:400])
     # The noise alone leaves .99 of the variance; .93 to .96 when written.
