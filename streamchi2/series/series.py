@@ -61,7 +61,9 @@ class Series(Value, ABC):
         return values - lengths
 
     def error_bound(self, low: float, high: float) -> float:
-        """Return the largest |2xy/(x+y) - c(x)·c(y)| for x and y in [low, high].
+        r"""Return the largest error for x and y in [low, high].
+
+        .. math:: \max_{x, y} \left| \tfrac{2xy}{x+y} - c(x)^\top c(y) \right|
 
         Where the error is itself a positive definite kernel it is largest on the diagonal x = y. It
         is looked for on a grid of 4096 logarithmic steps, on which it varies slowly.
