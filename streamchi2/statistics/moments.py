@@ -206,7 +206,7 @@ class Moments:
 
     def _add_block(self, features: Floats, targets: Targets, weights: Array) -> None:
         answers = _Answers.of(targets, self.target_origin, weights)
-        weight, sums = float(weights.sum()), self._cross(features, weights[:, None])[0]
+        weight, sums = float(weights.sum()), self._sums(features, weights)
         shift = sums / (weight or 1.0)
         centred = _centred_float32(features, self.origin + shift, weights)
         if centred is None:
@@ -232,6 +232,14 @@ class Moments:
         self.target_sums[answers.columns] += answers.sums
         self.target_squares[answers.columns] += answers.squares
         self.cross[answers.columns] += cross
+
+    def _sums(self, features: Floats, weights: Array) -> Array:
+        """Return weighted sums of deviations from the origin."""
+        if features.dtype == np.float32 and (weights == 1.0).all():
+            # Of the 7 digits of each row none is lost in sums of 16.
+            return np.asarray(features.sum(axis=0, dtype=np.float64) - weights.size * self.origin)
+        sums: Array = self._cross(features, weights[:, None])[0]
+        return sums
 
     def _cross(self, features: Floats, weighted: Array | sparse.csr_array) -> Array:
         """Return products of weights, or weighted targets, with deviations from the origin."""
