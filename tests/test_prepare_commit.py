@@ -15,7 +15,7 @@ from numpy.linalg import LinAlgError
 from saved_examples import ESTIMATORS, ROWS, answers, estimator_after, learn
 from sklearn.base import clone
 
-from streamchi2 import ExpChi2Sampler, save
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler, save
 from streamchi2 import model as model_module
 from streamchi2.errors import PrecisionWarning, StateMismatchError
 from streamchi2.features import FeatureMap, Tracker
@@ -139,6 +139,22 @@ def test_what_fails_before_the_commit_has_changed_nothing(step, error, monkeypat
     # One front end makes features in batches, the other row by row.
     of_one = {"features": {False}, "features of single rows": {True}}
     assert reached == of_one.get(step, {False, True})
+
+
+@pytest.mark.parametrize("n_before", [0, 1], ids=["none", "one"])
+def test_the_labels_of_a_batch_are_known_if_a_block_of_it_was_learnt(n_before, monkeypatch):
+    random = np.random.default_rng(0)
+    rows, labels = random.dirichlet(np.ones(6), 400), np.repeat([0, 1], 200)
+    model = ExpChi2Classifier(16, random_state=0).partial_fit(rows[:200], labels[:200])
+    with monkeypatch.context() as patch:
+        inject(patch, PREPARE["features"], raises(ERRORS[0]), n_before)
+        with pytest.raises(MemoryError):
+            model.partial_fit(rows[200:], labels[200:])
+    assert model._stream.targets.names == ((0, 1) if n_before else (0,))
+    n_rows = model._stream.n_rows
+    model.partial_fit(rows[n_rows:], labels[n_rows:])
+    whole = ExpChi2Classifier(16, random_state=0).partial_fit(rows, labels)
+    assert dumped(model) == dumped(whole)
 
 
 def assert_torn(model, name, tmp_path):

@@ -121,6 +121,13 @@ def test_shards_of_other_columns_are_refused_without_a_trace():
     assert mine.input_histogram_.n_rows == 100
 
 
+@pytest.mark.parametrize("n_rows", [5, 100])
+def test_shards_of_another_width_are_refused(n_rows):
+    rows = stream(n_rows)
+    with pytest.raises(StateMismatchError, match="n_features_in_ must agree to merge"):
+        fed(rows).merge(fed(rows[:, 1:]))
+
+
 def test_a_first_batch_without_weight_is_refused():
     with pytest.raises(ValueError, match="sample_weight must not be zero for every row"):
         ExpChi2Sampler().fit(stream(60), sample_weight=np.zeros(60))
