@@ -11,6 +11,7 @@ from streamchi2.learnt import Learnt, Settings
 from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block
 from streamchi2.statistics.targets import Targets
+from streamchi2.stream import Stream
 
 
 @pytest.fixture
@@ -76,6 +77,20 @@ def test_a_half_life_keeps_blocks_short(rows):
             ends.append(number)
     counted = 20 / np.log(2)  # rows that count at most
     assert max(np.diff(ends)) <= schedule.block_rows(counted + 1)
+
+
+def test_blocks_grow_with_rows_without_labels_too(digits):
+    def ends(labels):
+        stream, found = Stream(64, targets=Targets("labels", ("a",))), []
+        for number, row in enumerate(digits[0][:300]):
+            stream.learn(row[None], labels[number : number + 1])
+            if not stream.pending.n_rows:
+                found.append(number)
+        return found
+
+    labels = np.zeros(300, dtype=np.int64)
+    unlabelled = np.where(np.arange(300) < 100, labels, -1)
+    assert ends(unlabelled) == ends(labels)
 
 
 def test_solving_is_at_most_half_of_all_operations(rows, monkeypatch):
