@@ -313,7 +313,10 @@ class Tracker(Value):
                 if is_early(position, first_rows):
                     messages += after.other_scale()
             parts.append(after)
-        return replace(self, parts=tuple(parts))._saying(position, messages, [])
+        tracker = replace(self, parts=tuple(parts))._saying(position, messages, [])
+        if not due:  # the same map, with what it remembers
+            vars(tracker)["feature_map"] = self.feature_map
+        return tracker
 
     def _saying(self, position: int, messages: list[str], hints: list[Warning]) -> Self:
         """Return the tracker that says something; of precision once in the life of a stream."""
