@@ -245,8 +245,8 @@ def documented(extra: Mapping[str, str] | None = None) -> Callable[[_Class], _Cl
         parameters = inspect.signature(cls).parameters
         user, expert = list[str](), list[str]()
         for name, parameter in parameters.items():
-            own = (f"{base.__name__}.{name}" for base in cls.__mro__)
-            entry = table[next(filter(table.__contains__, own), name)]
+            keys = (f"{base.__name__}.{name}" for base in cls.__mro__)
+            entry = table[next(filter(table.__contains__, keys), name)]
             group = expert if name in _EXPERT else user
             group.append(_with_default(entry, parameter.default))
         sections = [_section("Parameters", user), _section("Other Parameters", expert)]

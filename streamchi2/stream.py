@@ -520,7 +520,7 @@ class Stream:
         if shard.learnt is None and rows is not None:
             self.learn(rows.rows, rows.targets, rows.weights, targets)
         self.targets = targets
-        if shard.learnt is None or not shard.n_rows:
+        if shard.learnt is None:
             return self
         assert self.learnt is not None
         self.learnt.targets = targets

@@ -63,14 +63,14 @@ class Table:
 
     def check_same_columns(self, estimator: Any) -> None:
         """Refuse rows of another width than the estimator's, or of other names if it has some."""
-        width, known = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+        width, names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
         if self.shape[1] != width:
             raise ValueError(f"X must have {width} columns, got {self.shape[1]}")
-        if known is not None and not np.array_equal(known, self.columns):
-            place = int(np.argmax(known != self.columns))
+        if names is not None and not np.array_equal(names, self.columns):
+            index = int(np.argmax(names != self.columns))
             raise ValueError(
                 "X must have the column names it had at first, in that order: "
-                f"got {self.columns[place]!r} for {known[place]!r} in column {place}"
+                f"got {self.columns[index]!r} for {names[index]!r} in column {index}"
             )
 
 

@@ -66,8 +66,8 @@ def _cut_alike(y: Any, X: Any) -> Any:
     if hasattr(X, "numblocks") and hasattr(y, "numblocks"):
         alike = X.shape[0] == X.shape[0] == y.shape[0]  # nan, where unknown, is not itself
         return y.rechunk({0: X.chunks[0]}) if alike else y
-    known = all(getattr(side, "known_divisions", False) for side in (X, y))
-    if not known or X.divisions == y.divisions:
+    is_divided = all(getattr(side, "known_divisions", False) for side in (X, y))
+    if not is_divided or X.divisions == y.divisions:
         return y
     return y.repartition(divisions=X.divisions, force=True)
 

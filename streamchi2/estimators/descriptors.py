@@ -110,7 +110,7 @@ def _sliced(given: slice, width: int, names: Sequence[str] | None, where: str) -
 def _position_of(name: str, names: Sequence[str] | None, where: str) -> int:
     if names is None:
         raise ValueError(f"{where} needs X to have names of columns, got {name!r}")
-    positions = [position for position, known in enumerate(names) if known == name]
+    positions = [position for position, column in enumerate(names) if column == name]
     if len(positions) != 1:
         raise ValueError(f"{where} must name one column of X, got {name!r} for {len(positions)}")
     return positions[0]

@@ -216,14 +216,14 @@ class StreamClassifier(ClassifierMixin, StreamPredictor):
         for label, factor in class_weight:
             if label in targets.index:
                 factors[targets.index[label]] = factor
-        own = factors[batch]
+        factor_of_row = factors[batch]
         # A class without weight teaches the map alone: its rows count, and its label is unknown.
         products: Any = as_weights(
-            weights * np.where(own > 0.0, own, 1.0),
+            weights * np.where(factor_of_row > 0.0, factor_of_row, 1.0),
             weights.size,
             name="sample_weight times class_weight",
         )
-        return np.where(own > 0.0, batch, -1), products
+        return np.where(factor_of_row > 0.0, batch, -1), products
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -199,15 +199,15 @@ class MapSpec(Value):
                     f"{whole.shape[1]} and {n_features}"
                 )
         shared = {name: params[name] for name in _SHARED if name in params}
-        own = {
+        divided_params = {
             name: of_each(params[name], names, name=name)
             for name in _OF_DESCRIPTOR
             if name in params
         }
-        own["n_components"] = divided(params["n_components"], names, name="n_components")
+        divided_params["n_components"] = divided(params["n_components"], names, name="n_components")
         blocks = []
         for index, view in enumerate(views):
-            here = shared | {name: values[index] for name, values in own.items()}
+            here = shared | {name: values[index] for name, values in divided_params.items()}
             here["n_features"] = n_features if view is None else len(view)
             # With several bases they are for the descriptors that rest on landmarks.
             meant = here["basis"] == "landmarks" or not isinstance(params["basis"], Mapping)

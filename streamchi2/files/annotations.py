@@ -87,8 +87,8 @@ def _array_of(value: Any, finite: bool, _: Any, dtype: Any) -> bool:
     (scalar,) = get_args(dtype)
     several = get_origin(scalar) in (Union, types.UnionType)
     kinds = [get_origin(part) or part for part in (get_args(scalar) if several else (scalar,))]
-    known = Any in kinds or any(np.issubdtype(value.dtype, kind) for kind in kinds)
-    return known and (not finite or bool(np.isfinite(value).all()))
+    is_of_kind = Any in kinds or any(np.issubdtype(value.dtype, kind) for kind in kinds)
+    return is_of_kind and (not finite or bool(np.isfinite(value).all()))
 
 
 def _sparse(value: Any, finite: bool) -> bool:

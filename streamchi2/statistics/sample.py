@@ -213,11 +213,11 @@ class Sample:
     def _take(self, other: Self) -> None:
         """Add rows that are as old, and weigh as much, as it is now."""
         n_before, width = self.keys.size, other.targets.shape[1]
-        known = np.pad(self.targets, ((0, 0), (0, width - self.targets.shape[1])))
+        padded = np.pad(self.targets, ((0, 0), (0, width - self.targets.shape[1])))
         keys = np.concatenate([self.keys, other.keys])
         ages = np.concatenate([self.ages, other.ages])
         weights = np.concatenate([self.weights, other.weights])
-        targets = np.concatenate([known, other.targets])
+        targets = np.concatenate([padded, other.targets])
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         if first.size < keys.size:
             original, light = first[group], weights.copy()
