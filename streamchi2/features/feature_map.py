@@ -266,6 +266,8 @@ def weighted_sum(weights: Floats, rows: Floats) -> Floats:
     >>> weighted_sum(np.array([2.0, 0.0, 1.0]), np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 3.0]]))
     array([2., 3.])
     """
+    if not weights.size:  # einsum reads memory that is not there: NaN, where it looks like one
+        return np.zeros(rows.shape[1], rows.dtype)
     summed: Floats = np.einsum("i,ij->j", weights, rows)
     return summed
 

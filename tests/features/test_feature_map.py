@@ -232,6 +232,13 @@ def test_rows_of_weight_zero_change_no_bit_of_a_weighted_sum(width, dtype):
     assert_allclose(weighted_sum(weights, rows), exact, atol=300 * np.finfo(dtype).eps * 10)
 
 
+def test_no_rows_add_up_to_zero_whatever_stands_behind_them_in_memory():
+    # As numpy makes empty selections: of no strides, before memory that is not theirs. einsum read
+    # a value there and multiplied it by zero, so that a row without keys was NaN once in a while.
+    none = np.lib.stride_tricks.as_strided(np.full(8, np.nan), shape=(0, 8), strides=(0, 0))
+    assert_array_equal(weighted_sum(np.ones(8)[:0], none), np.zeros(8))
+
+
 def test_rows_of_several_descriptors_alone():
     ranges = {"low": range(2**56), "high": range(2**56, 2**57)}
     rows = np.random.default_rng(0).dirichlet(np.ones(6), size=70)
