@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from streamchi2.checks.rows import Floats, Rows, as_rows
 from streamchi2.kernels import exp_chi2_kernel
 from streamchi2.saving import Value, saved
 from streamchi2.statistics.schedule import FIRST_ROWS
+
+Inputs: TypeAlias = NDArray[np.intp] | slice  # some or all of a row's
 
 _MAX_UNFOLDED = 1 << 14  # more coordinates than this are folded into hash buckets
 _FEWEST_BUCKETS = 4096
@@ -144,9 +146,17 @@ class Basis(Value, ABC):
         """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
         raise NotImplementedError  # of a basis that must be bound to the inputs of its rows first
 
-    def lines(self, dtype: np.dtype[np.floating]) -> Floats | None:
-        """Return what each input adds to the phases of a row, shape (n_inputs, M), or None."""
-        return None
+    @property
+    def has_lines(self) -> bool:
+        """Whether phases of a row are a weighted sum of what its inputs add: few enough to keep."""
+        return False
+
+    def lines(self, inputs: Inputs, dtype: np.dtype[np.floating]) -> Floats:
+        """Return what some inputs add to the phases of a row, shape (n, M), where there are lines.
+
+        The array may be shared: it is not to be written to.
+        """
+        raise NotImplementedError
 
     def fill(self, phases: Floats, out: Floats) -> None:
         """Fill ``out`` from phases, which are overwritten, where a basis has them."""

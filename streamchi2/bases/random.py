@@ -5,6 +5,7 @@ The Gaussian bases are the paper's, and the reference for the faster ones.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
@@ -12,14 +13,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamchi2.bases.base import Basis, BasisPlan, check_dof
+from streamchi2.bases.base import Basis, BasisPlan, Inputs, check_dof
 from streamchi2.checks.params import as_positive_float, as_positive_int
 from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
+from streamchi2.threads import one_blas_thread
 
 _MOST_ENTRIES = 1 << 20  # of a matrix of frequencies that is kept: 4 MiB of float32
-_MOST_INPUTS = 2048  # each is a unit row to transform: a tenth of a second
-_UNIT_ROWS = 256  # transformed together
+_MOST_INPUTS = 2048  # each is a unit row to transform
+_UNIT_ROWS = 32  # transformed together, always so many, so that their number changes no bit
 # BLAS works on so many rows at a time, or fewer, and rounds what is left over in another way: with
 # a multiple of them rounding does not depend on the place of a row among others.
 _ROWS_TOGETHER = 8
@@ -75,38 +77,38 @@ class PhaseBasis(Basis):
         """Return the phases, shape (n, M), without the matrix."""
         raise NotImplementedError
 
-    def _frequencies(self, dtype: np.dtype[np.floating]) -> Floats:
-        r"""Return the matrix :math:`\Omega`, shape (n_inputs, M)."""
-        n_inputs = self.n_inputs
-        parts = [
-            self._transformed(np.eye(min(_UNIT_ROWS, n_inputs - start), n_inputs, start, dtype))
-            for start in range(0, n_inputs, _UNIT_ROWS)
-        ]
-        return np.concatenate(parts)
+    @property
+    def has_lines(self) -> bool:
+        """Whether phases of a row are a weighted sum of what its inputs add."""
+        # Of a single phase the sum over lines would be split: see RowBlock.
+        return self.has_matrix and self.n_phases > 1
 
     @cached_property
-    def _matrices(self) -> dict[np.dtype[np.floating], Floats]:
+    def _found(self) -> dict[np.dtype[np.floating], tuple[Floats, NDArray[np.bool_]]]:
         return {}
 
-    def matrix(self, dtype: np.dtype[np.floating]) -> Floats:
-        """Return the frequencies in a dtype, found when they are first needed; not to be written.
-
-        Only those of the dtype in use are ever found.
-        """
-        if dtype not in self._matrices:
-            self._matrices[dtype] = self._frequencies(dtype)
-        return self._matrices[dtype]
-
-    def lines(self, dtype: np.dtype[np.floating]) -> Floats | None:
-        """Return what each input adds to the phases, if the matrix is small."""
-        # Of a single phase the sum over lines would be split: see RowBlock.
-        return self.matrix(dtype) if self.has_matrix and self.n_phases > 1 else None
+    def lines(self, inputs: Inputs, dtype: np.dtype[np.floating]) -> Floats:
+        """Return what some inputs add to the phases, shape (n, M), each found when first needed."""
+        if dtype not in self._found:
+            matrix = np.empty((self.n_inputs, self.n_phases), dtype)
+            self._found[dtype] = matrix, np.zeros(self.n_inputs, np.bool_)
+        matrix, is_there = self._found[dtype]
+        missing = np.unique(np.arange(self.n_inputs)[inputs][~is_there[inputs]])
+        with one_blas_thread if missing.size else nullcontext():
+            for start in range(0, missing.size, _UNIT_ROWS):
+                part = missing[start : start + _UNIT_ROWS]
+                units = np.zeros((_UNIT_ROWS, self.n_inputs), dtype)
+                units[np.arange(part.size), part] = 1.0
+                matrix[part] = self._transformed(units)[: part.size]
+        is_there[missing] = True  # last: other threads may read
+        return matrix[inputs]
 
     def phases(self, inputs: Floats) -> Floats:
         """Return the phases, shape (n, M)."""
-        if self.has_matrix and self.n_inputs * self.n_phases <= self.most_product:
-            return product(inputs, self.matrix(inputs.dtype))
-        return self._transformed(inputs)
+        if not self.has_matrix or self.n_inputs * self.n_phases > self.most_product:
+            return self._transformed(inputs)
+        used = used_columns(inputs)
+        return product(inputs[:, used], self.lines(used, inputs.dtype))
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
@@ -198,12 +200,19 @@ class GaussianBasis(RandomBasis):
     has_matrix = True  # there is no other way
     most_product: ClassVar[int] = 2**62
 
-    def _frequencies(self, dtype: np.dtype[np.floating]) -> Floats:
-        draws = self.generator(0).standard_normal((self.n_inputs, self.n_phases))
-        draws *= np.sqrt(self.beta)
-        if self.radii is not None:
-            draws *= self.radii
-        return draws.astype(dtype)
+    def lines(self, inputs: Inputs, dtype: np.dtype[np.floating]) -> Floats:
+        """Return what some inputs add to the phases: rows of a matrix that is drawn as a whole."""
+        if dtype not in self._drawn:
+            draws = self.generator(0).standard_normal((self.n_inputs, self.n_phases))
+            draws *= np.sqrt(self.beta)
+            if self.radii is not None:
+                draws *= self.radii
+            self._drawn[dtype] = draws.astype(dtype)
+        return self._drawn[dtype][inputs]
+
+    @cached_property
+    def _drawn(self) -> dict[np.dtype[np.floating], Floats]:
+        return {}
 
 
 @saved("basis.cosine")
@@ -240,15 +249,19 @@ class CosineBasis(GaussianBasis):
         out *= out.dtype.type(np.sqrt(2.0 / self.n_components))
 
 
-def product(inputs: Floats, matrix: Floats) -> Floats:
-    """Return ``inputs @ matrix``; of inputs that are mostly zero the others are not read.
+def used_columns(inputs: Floats) -> Inputs:
+    """Return the columns that a product has to read: all, unless most hold nothing but zeros.
 
-    >>> product(np.array([[0.0, 2.0, 0.0]]), np.arange(6.0).reshape(3, 2))
-    array([[4., 6.]])
+    >>> used_columns(np.array([[0.0, 2.0, 0.0]]))
+    array([1])
     """
     used = np.flatnonzero(inputs.any(axis=0))
-    if 2 * used.size < inputs.shape[1]:  # as in hash buckets of rows that repeat their columns
-        inputs, matrix = inputs[:, used], matrix[used]
+    few = 2 * used.size < inputs.shape[1]  # as in hash buckets of rows that repeat their columns
+    return used if few else slice(None)
+
+
+def product(inputs: Floats, matrix: Floats) -> Floats:
+    """Return ``inputs @ matrix``, its rounding the same wherever a row stands among others."""
     n_rows, n_inputs = inputs.shape
     spare = -n_rows % _ROWS_TOGETHER
     if spare:

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 
 from streamchi2.bases.base import Basis, BasisPlan, LandmarkRows
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.bases.random import PhaseBasis, product
+from streamchi2.bases.random import PhaseBasis, product, used_columns
 from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
 from streamchi2.statistics.schedule import FIRST_ROWS
@@ -153,12 +153,14 @@ class SubspaceBasis(PhaseBasis):
 
     def _transformed(self, inputs: Floats) -> Floats:
         """Return the phases of filtered coordinates and of their sketch."""
-        return self._plain.phases(self._filtered(inputs))
+        # By cosine transforms: rounding of products depends on the place of a row among others.
+        return self._plain._transformed(self._filtered(inputs))
 
     def _filtered(self, inputs: Floats) -> Floats:
         """Return filtered coordinates and the sketch behind them."""
         n_buckets, dtype = self.n_buckets, inputs.dtype
-        leading = product(inputs, self.directions.astype(dtype, copy=False))
+        used = used_columns(inputs)
+        leading = product(inputs[:, used], self.directions[used].astype(dtype, copy=False))
         if not n_buckets:
             return leading
         sketch = np.zeros((inputs.shape[0], n_buckets), dtype)

@@ -144,8 +144,8 @@ class RowBlock:
         buckets, flips = block.buckets.assign(columns, block.series.n_terms)
         self._inputs = buckets.T.ravel().astype(np.intp)  # all first terms, then all second
         self._signs = flips.T.ravel().astype(block.work_dtype or block.dtype)
-        lines = block.basis.lines(self._signs.dtype)
-        self._lines = None if lines is None else lines.take(self._inputs, axis=0)
+        basis, dtype = block.basis, self._signs.dtype
+        self._lines = basis.lines(self._inputs, dtype) if basis.has_lines else None
 
     def transform(self, values: NDArray[np.float64]) -> Floats:
         """Return the features of a row, shape (D,), from its validated values."""

@@ -132,7 +132,7 @@ def test_a_seed_gives_the_same_frequencies_for_ever(kind, dof):
 def test_the_matrix_gives_the_phases_of_the_transforms(n_inputs, n_components, dof, dtype):
     basis = OrthogonalBasis(n_inputs, n_components, seed=3, beta=2.0, dof=dof)
     inputs = np.random.default_rng(n_inputs).normal(size=(4, n_inputs)).astype(dtype)
-    matrix = basis.matrix(inputs.dtype)
+    matrix = basis.lines(slice(None), inputs.dtype)
     assert matrix.shape == (n_inputs, basis.n_phases)
     longest = np.sqrt(2.0 * basis.block_width) * (1 if basis.radii is None else basis.radii.max())
     # Each of 90 products and of two transforms rounds to a few eps of a phase.
