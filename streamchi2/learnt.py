@@ -63,8 +63,8 @@ class Settings:
 
     @property
     def seed(self) -> int:
-        """The seed of the keys of rows: another one than that of the tracker's sample."""
-        return 1 if self.spec is None else self.spec.seed + 1
+        """The seed of the keys of rows, that of the tracker's sample."""
+        return 0 if self.spec is None else self.spec.seed
 
     def as_sampled(self, rows: Rows) -> Rows:
         """Return rows as the map reads them: two that differ by their sums alone are copies."""
@@ -142,7 +142,7 @@ class Learnt:
         learnt = cls(settings, tracker, statistics, targets)
         learnt.planned_on = block.n_rows
         # The tracker has seen these rows: it was planned on them.
-        learnt.commit(learnt._prepared(block, features, tracker))
+        learnt.commit(Prepared(block, features, learnt._keys(block), tracker))
         return learnt
 
     @staticmethod
@@ -233,18 +233,19 @@ class Learnt:
 
         ``features`` are those of its rows under the present map, where they are there already.
         """
-        tracker = self.tracker
+        tracker, keys = self.tracker, self._keys(block)
         if tracker is not None:
-            tracker = tracker.absorbed(block.rows, block.weights, self.position + block.n_rows)
+            position = self.position + block.n_rows
+            tracker = tracker.absorbed(block.rows, block.weights, position, keys=keys)
         if features is None and self.settings.learns:
             features = self.featurised(block.rows, n_jobs)
-        return self._prepared(block, features, tracker)
-
-    def _prepared(self, block: Block, features: Floats | None, tracker: Tracker | None) -> Prepared:
-        keys = None
-        if self.settings.learns and self.targets is not None:
-            keys = keys_of(self.settings.as_sampled(block.rows), self.settings.seed)
         return Prepared(block, features, keys, tracker)
+
+    def _keys(self, block: Block) -> NDArray[np.uint64] | None:
+        """Return hashes of the rows, by which some are sampled to be left out."""
+        if not self.settings.learns or self.targets is None:
+            return None
+        return keys_of(self.settings.as_sampled(block.rows), self.settings.seed)
 
     def commit(self, prepared: Prepared) -> None:
         """Add a block that has been prepared."""

@@ -22,9 +22,6 @@ from streamchi2.threads import one_blas_thread
 _MOST_ENTRIES = 1 << 20  # of a matrix of frequencies that is kept: 4 MiB of float32
 _MOST_INPUTS = 2048  # each is a unit row to transform
 _UNIT_ROWS = 32  # transformed together, always so many, so that their number changes no bit
-# BLAS works on so many rows at a time, or fewer, and rounds what is left over in another way: with
-# a multiple of them rounding does not depend on the place of a row among others.
-_ROWS_TOGETHER = 8
 
 
 class PhaseBasis(Basis):
@@ -108,7 +105,8 @@ class PhaseBasis(Basis):
         if not self.has_matrix or self.n_inputs * self.n_phases > self.most_product:
             return self._transformed(inputs)
         used = used_columns(inputs)
-        return product(inputs[:, used], self.lines(used, inputs.dtype))
+        phases: Floats = inputs[:, used] @ self.lines(used, inputs.dtype)
+        return phases
 
     def features(self, inputs: Floats, out: Floats) -> None:
         """Fill ``out``, shape (n, D), from ``inputs``, shape (n, n_inputs)."""
@@ -258,13 +256,3 @@ def used_columns(inputs: Floats) -> Inputs:
     used = np.flatnonzero(inputs.any(axis=0))
     few = 2 * used.size < inputs.shape[1]  # as in hash buckets of rows that repeat their columns
     return used if few else slice(None)
-
-
-def product(inputs: Floats, matrix: Floats) -> Floats:
-    """Return ``inputs @ matrix``, its rounding the same wherever a row stands among others."""
-    n_rows, n_inputs = inputs.shape
-    spare = -n_rows % _ROWS_TOGETHER
-    if spare:
-        inputs = np.concatenate([inputs, np.zeros((spare, n_inputs), inputs.dtype)])
-    result: Floats = inputs @ matrix
-    return result[:n_rows]

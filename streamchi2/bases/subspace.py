@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 
 from streamchi2.bases.base import Basis, BasisPlan, LandmarkRows
 from streamchi2.bases.orthogonal import OrthogonalBasis
-from streamchi2.bases.random import PhaseBasis, product, used_columns
+from streamchi2.bases.random import PhaseBasis, used_columns
 from streamchi2.checks.rows import Floats
 from streamchi2.saving import saved
 from streamchi2.statistics.schedule import FIRST_ROWS
@@ -160,7 +160,7 @@ class SubspaceBasis(PhaseBasis):
         """Return filtered coordinates and the sketch behind them."""
         n_buckets, dtype = self.n_buckets, inputs.dtype
         used = used_columns(inputs)
-        leading = product(inputs[:, used], self.directions[used].astype(dtype, copy=False))
+        leading = inputs[:, used] @ self.directions[used].astype(dtype, copy=False)
         if not n_buckets:
             return leading
         sketch = np.zeros((inputs.shape[0], n_buckets), dtype)

@@ -27,7 +27,7 @@ from streamchi2.series.predicted_error import (
 )
 from streamchi2.series.transport import RotatedSeries, misalignment, transported
 from streamchi2.statistics.log_histogram import LogHistogram
-from streamchi2.statistics.sample import Sample
+from streamchi2.statistics.sample import Keys, Sample
 from streamchi2.statistics.schedule import is_early, reestimation_due
 
 SAMPLE_ROWS = 128  # on which the kernel's error is measured
@@ -113,12 +113,12 @@ class BlockTracker(Value):
         sample = Sample(SAMPLE_ROWS, spec.seed, spec.half_life)
         return cls(spec, block, LogHistogram(half_life=spec.half_life), sample)
 
-    def absorbed(self, rows: Rows, weights: NDArray[np.float64]) -> Self:
-        """Return the tracker after validated rows of positive weight."""
+    def absorbed(self, rows: Rows, weights: NDArray[np.float64], keys: Keys | None = None) -> Self:
+        """Return the tracker after validated rows of positive weight, which may have keys."""
         rows = self.spec.normalized(rows)
         histogram, sample = self.histogram.copy(), self.sample.copy()
         histogram.absorb(rows, weights)
-        sample.add(rows, weights)
+        sample.add(rows, weights, keys=keys)
         return replace(self, histogram=histogram, sample=sample)
 
     def reestimated(self, position: int) -> tuple[Self, list[str]]:
@@ -288,7 +288,13 @@ class Tracker(Value):
         return self.parts[0].sample.n_rows
 
     def absorbed(
-        self, rows: Rows, weights: NDArray[np.float64], position: int, *, adapt: bool = True
+        self,
+        rows: Rows,
+        weights: NDArray[np.float64],
+        position: int,
+        *,
+        keys: Keys | None = None,
+        adapt: bool = True,
     ) -> Self:
         """Return the tracker after a block of validated rows of positive weight.
 
@@ -298,6 +304,8 @@ class Tracker(Value):
             The block.
         position : int
             Rows of the stream by then.
+        keys : ndarray, shape (n,), optional
+            Hashes of whole rows under the seed of the sample, where they are there already.
         adapt : bool, default=True
             Whether nodes are estimated again where that is due.
         """
@@ -305,7 +313,7 @@ class Tracker(Value):
         due = adapt and reestimation_due(before, position, first_rows, self.spec.half_life)
         parts, messages = [], []
         for part, read in zip(self.parts, parts_of(rows, self.spec.columns), strict=True):
-            after = part.absorbed(read, weights)
+            after = part.absorbed(read, weights, keys if self.spec.columns is None else None)
             if due:
                 after, said = after.reestimated(position)
                 messages += said

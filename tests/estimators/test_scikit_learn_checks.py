@@ -24,8 +24,18 @@ NEGATIVE_ROWS = {
 }
 
 
+# Some kernels of BLAS round a float32 product by the place of a row, others do not.
+ROUNDING = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "features are float32, and the check asks "
+    "for equality to 1e-7; the law of weights in test_laws.py has it to rounding"
+    for kind in ("dense", "sparse")
+}
+
+
 def expected(estimator):
-    return NEGATIVE_ROWS if isinstance(estimator, ExpChi2Classifier) else {}
+    if not isinstance(estimator, ExpChi2Classifier | ExpChi2PCA | ExpChi2Regressor):
+        return {}
+    return ROUNDING | (NEGATIVE_ROWS if isinstance(estimator, ExpChi2Classifier) else {})
 
 
 @parametrize_with_checks(
