@@ -44,22 +44,12 @@ class Stream:
 
     Parameters
     ----------
-    n_features : int
-        Width of the rows.
+    settings : Settings
+        What stays the same in its life.
     names : tuple of str or None, default=None
         Names of the columns.
-    spec : MapSpec or None, default=None
-        Of the feature map; None where the rows themselves are the features.
     targets : Targets or None, default=None
         What is known of the targets; None where there are none.
-    half_life : float or None, default=None
-        Rows after which a row counts half.
-    learns : bool, default=True
-        Whether statistics of the features are kept at all.
-    by_class : bool, default=False
-        Whether they are kept of each class by itself.
-    row_by_row : bool, default=False
-        Whether rows come and are featurised one by one, and models are solved as blocks end.
 
     Notes
     -----
@@ -86,17 +76,11 @@ class Stream:
 
     def __init__(
         self,
-        n_features: int,
-        *,
+        settings: Settings,
         names: tuple[str, ...] | None = None,
-        spec: MapSpec | None = None,
         targets: Targets | None = None,
-        half_life: float | None = None,
-        learns: bool = True,
-        by_class: bool = False,
-        row_by_row: bool = False,
     ) -> None:
-        self.settings = Settings(n_features, spec, half_life, learns, by_class, row_by_row)
+        self.settings = settings
         self.names = names
         self.targets = targets
         self.learnt: Learnt | None = None  # None while young

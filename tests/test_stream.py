@@ -81,7 +81,7 @@ def test_a_half_life_keeps_blocks_short(rows):
 
 def test_blocks_grow_with_rows_without_labels_too(digits):
     def ends(labels):
-        stream, found = Stream(64, targets=Targets("labels", ("a",))), []
+        stream, found = Stream(Settings(64), targets=Targets("labels", ("a",))), []
         for number, row in enumerate(digits[0][:300]):
             stream.learn(row[None], labels[number : number + 1])
             if not stream.pending.n_rows:

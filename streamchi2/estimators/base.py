@@ -18,6 +18,7 @@ from streamchi2.checks.rows import Rows, as_estimator_features, as_weights, colu
 from streamchi2.checks.targets import as_declared_classes, refuse_huge
 from streamchi2.errors import StateMismatchError
 from streamchi2.estimators.fit_stream import FitStream
+from streamchi2.learnt import Settings
 from streamchi2.readings import StreamReadings
 from streamchi2.saving import Params
 from streamchi2.solvers.choice import LearnerSpec
@@ -211,14 +212,9 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
 
     def _new_stream(self, X: Any, n_features: int, targets: Targets | None) -> Stream:
         """Return an empty stream under the present parameters, or refuse these."""
-        return Stream(
-            n_features,
-            names=names_of(X),
-            spec=None,
-            targets=targets,
-            half_life=self._checked_half_life(),
-            by_class=self._is_balanced(),
-        )
+        half_life, by_class = self._checked_half_life(), self._is_balanced()
+        settings = Settings(n_features, half_life=half_life, by_class=by_class)
+        return Stream(settings, names_of(X), targets)
 
     def _check_params(self, n_features: int) -> None:
         """Refuse parameters that decide about what is read, and are wrong."""

@@ -14,6 +14,7 @@ from streamchi2.checks.rows import Rows, as_estimator_rows, check_named_alike
 from streamchi2.estimators.base import StreamEstimator, names_of, refuse_change
 from streamchi2.estimators.descriptors import resolved_columns
 from streamchi2.features import MapSpec
+from streamchi2.learnt import Settings
 from streamchi2.readings import ComponentReadings, MapReadings
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
@@ -49,15 +50,10 @@ class MapEstimator(MapReadings, StreamEstimator):
         check_named_alike(self.landmarks, X, name="landmarks")
         # Checked once before the draw: a refusal must not advance a shared random state.
         spec = self._map_spec(n_features, 0, X)
-        return Stream(
-            n_features,
-            names=names_of(X),
-            spec=spec.with_seed(drawn_seed(self.random_state)),
-            targets=targets,
-            half_life=spec.half_life,
-            learns=self._learns,
-            by_class=self._is_balanced(),
-        )
+        seeded = spec.with_seed(drawn_seed(self.random_state))
+        by_class = self._is_balanced()
+        settings = Settings(n_features, seeded, spec.half_life, self._learns, by_class)
+        return Stream(settings, names_of(X), targets)
 
     def _refuse_changes(self, stream: Stream) -> None:
         before: Any = stream.spec

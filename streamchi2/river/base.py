@@ -16,6 +16,7 @@ from streamchi2.checks.params import as_seed
 from streamchi2.checks.rows import Floats, as_weights
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import FeatureMap, MapSpec, Tracker
+from streamchi2.learnt import Settings
 from streamchi2.model import LearnerSpec, Model
 from streamchi2.readings import MapReadings
 from streamchi2.river.dict_rows import DictReader, frame_rows
@@ -337,15 +338,11 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         return spec
 
     def _new_stream(self, seed: int) -> Stream:
-        return Stream(
-            NAMED_WIDTH,
-            spec=self._map_spec(seed),
-            targets=self._no_targets(),
-            half_life=self.half_life,
-            learns=self._learns,
-            by_class=vars(self).get("class_weight") == "balanced",
-            row_by_row=True,
+        spec, by_class = self._map_spec(seed), vars(self).get("class_weight") == "balanced"
+        settings = Settings(
+            NAMED_WIDTH, spec, spec.half_life, self._learns, by_class, row_by_row=True
         )
+        return Stream(settings, targets=self._no_targets())
 
     def _no_targets(self) -> Targets | None:
         """Return what is known of targets before the first; None where there are none."""

@@ -20,6 +20,7 @@ from streamchi2 import ExpChi2Classifier, ExpChi2PCA, ExpChi2Regressor
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import MapSpec
 from streamchi2.files import dumped, loaded
+from streamchi2.learnt import Settings
 from streamchi2.stream import Stream
 
 TWO = {"low": slice(0, 2), "high": [4, 2, 3]}
@@ -55,7 +56,7 @@ def test_the_features_of_each_descriptor_are_those_of_a_stream_of_its_own():
     features, spec = feature_map_of(model).transform(ROWS[:50]), model._stream.spec
     for index, (name, columns) in enumerate(model.descriptor_columns_.items()):
         own = MapSpec(len(columns), (spec.blocks[index],))
-        stream = Stream(len(columns), spec=own, learns=False)
+        stream = Stream(Settings(len(columns), own, learns=False))
         stream.learn(ROWS[:400, columns])
         tracker = stream.read().tracker
         size = tracker.feature_map.n_components

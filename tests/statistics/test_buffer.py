@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from streamchi2.files import dumped
+from streamchi2.learnt import Settings
 from streamchi2.statistics.buffer import Block, PendingRows, Row, as_matrix, joined
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
@@ -37,7 +38,7 @@ def test_no_cut_changes_a_bit_of_a_stream(kind, half_life, cuts, n_rows, by_clas
 
     def learnt(cuts):
         by_classes = by_class and kind in ("labels", "all labelled")
-        stream = Stream(3, targets=targets, half_life=half_life, by_class=by_classes)
+        stream = Stream(Settings(3, half_life=half_life, by_class=by_classes), targets=targets)
         for start, stop in itertools.pairwise(cuts):
             part = slice(start, min(stop, n_rows))
             if start < n_rows:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamchi2.learnt import Settings
 from streamchi2.statistics import schedule
 from streamchi2.statistics.targets import Targets
 from streamchi2.stream import Stream
@@ -19,7 +20,7 @@ sizes = st.integers(1, 10**6)
 
 def learnt_one_by_one(codes, half_life=None):
     """Yield positions, labelled rows that count and marks of choices at the ends of blocks."""
-    stream = Stream(2, targets=Targets("labels", ("a", "b")), half_life=half_life)
+    stream = Stream(Settings(2, half_life=half_life), targets=Targets("labels", ("a", "b")))
     rows = np.random.default_rng(0).random((len(codes), 2))
     for row, code in zip(rows, codes, strict=True):
         stream.learn(row[None], np.array([code]))
