@@ -47,6 +47,20 @@ class_weight : dict, "balanced" or None
 half_life : float or None
     Number of rows after which a row counts half in everything that is learnt. None: all rows count
     the same. The penalty does not fade.
+ComponentReadings.half_life : float, "auto" or None
+    Number of rows after which a row counts half in everything that is learnt. None: all rows count
+    the same. "auto": all count the same until the latest are predicted much worse than sampled
+    rows of their classes that were left out. From 1.3 times the error on, all that was learnt
+    counts half; from 2.5 times on, the model begins anew from the latest rows. The penalty does not
+    fade.
+ExpChi2PCA.half_life : float or None
+    Number of rows after which a row counts half in everything that is learnt. None: all rows count
+    the same.
+latest_rows : int
+    This many to twice as many of the latest rows correct the model of all rows: ridge regression on
+    their features towards that model, in place of zero, where that has predicted the latest rows
+    better. It is for the stream that goes on, whose next rows resemble the latest ones; rows from
+    elsewhere are for ``latest_rows=0``, which leaves the model of all rows as it is.
 descriptors : mapping of str to columns, or None
     Several kinds of histograms side by side in X, such as ``{"hog": slice(0, 720), "bow":
     slice(720, None)}``: slices, lists of positions, names of DataFrame columns, masks, or
@@ -176,6 +190,8 @@ landmarks_ : csr_array
 n_samples_seen_ : int
 n_features_in_ : int
 feature_names_in_ : ndarray of str
+latest_ : dict of float or None to float
+forgotten_ : tuple of Forgotten
 provenance_ : dict of str to int
 """
 

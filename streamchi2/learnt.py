@@ -22,6 +22,7 @@ from streamchi2.solvers.dual import DualFactor
 from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block
 from streamchi2.statistics.feature_statistics import FeatureStatistics
+from streamchi2.statistics.latest_rows import LatestRows
 from streamchi2.statistics.sample import keys_of
 from streamchi2.statistics.targets import Targets, matrix
 
@@ -47,6 +48,10 @@ class Settings:
         Whether they are kept of each class by itself.
     row_by_row : bool
         Whether rows are featurised one by one, and a model is solved whenever a block ends.
+    latest_rows : int
+        How many of the latest rows correct the model, or up to twice as many.
+    forgets : bool
+        Whether it forgets by itself where the world changes.
     """
 
     n_features: int
@@ -55,6 +60,13 @@ class Settings:
     learns: bool = True
     by_class: bool = False
     row_by_row: bool = False
+    latest_rows: int = 0
+    forgets: bool = False
+
+    @property
+    def keeps_latest(self) -> bool:
+        """Whether the latest rows are kept: to correct the model, or to begin anew from them."""
+        return self.latest_rows > 0 or self.forgets
 
     @property
     def first_rows(self) -> int:
@@ -142,7 +154,7 @@ class Learnt:
         learnt = cls(settings, tracker, statistics, targets)
         learnt.planned_on = block.n_rows
         # The tracker has seen these rows: it was planned on them.
-        learnt.commit(Prepared(block, features, learnt._keys(block), tracker))
+        learnt.commit(Prepared(block, features, learnt.keys(block.rows), tracker))
         return learnt
 
     @staticmethod
@@ -233,7 +245,7 @@ class Learnt:
 
         ``features`` are those of its rows under the present map, where they are there already.
         """
-        tracker, keys = self.tracker, self._keys(block)
+        tracker, keys = self.tracker, self.keys(block.rows) if self.settings.learns else None
         if tracker is not None:
             position = self.position + block.n_rows
             tracker = tracker.absorbed(block.rows, block.weights, position, keys=keys)
@@ -241,11 +253,9 @@ class Learnt:
             features = self.featurised(block.rows, n_jobs)
         return Prepared(block, features, keys, tracker)
 
-    def _keys(self, block: Block) -> NDArray[np.uint64] | None:
-        """Return hashes of the rows, by which some are sampled to be left out."""
-        if not self.settings.learns or self.targets is None:
-            return None
-        return keys_of(self.settings.as_sampled(block.rows), self.settings.seed)
+    def keys(self, rows: Rows) -> NDArray[np.uint64]:
+        """Return hashes of rows, by which some are sampled."""
+        return keys_of(self.settings.as_sampled(rows), self.settings.seed)
 
     def commit(self, prepared: Prepared) -> None:
         """Add a block that has been prepared."""
@@ -280,6 +290,20 @@ class Learnt:
         """Refuse one whose features are others."""
         if self.tracker is not None and other.tracker is not None:
             self.tracker.merged(other.tracker)
+
+    def halve(self) -> None:
+        """Let all that was learnt of features and targets count half."""
+        assert self.statistics is not None
+        self.statistics.fade(0.5)
+        self.forget_choice()
+
+    def begin_anew(self, latest: LatestRows) -> None:
+        """Forget all but the latest rows; the map stays, and what it remembers of inputs."""
+        rows, statistics = latest.rows, self.empty().statistics
+        assert statistics is not None
+        statistics.add(rows.features, rows.targets, self.n_columns, rows.weights, rows.keys)
+        self.statistics = statistics
+        self.forget_choice()
 
     def merge(self, other: Learnt, targets: Targets | None, columns: Any) -> None:
         """Absorb what another one has learnt; its columns of targets have these indices here."""

@@ -23,10 +23,11 @@ from streamchi2.solvers.components import Components, NumberOfComponents
 from streamchi2.solvers.dual import DualFactor
 from streamchi2.solvers.group_lasso import GroupLasso
 from streamchi2.solvers.left_out import GramSpectrum, SampledRows
-from streamchi2.solvers.linear_model import LinearModel
+from streamchi2.solvers.linear_model import InverseRoot, LinearModel
 from streamchi2.solvers.problem import RegressionProblem
 from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.targets import Targets, dense
+from streamchi2.statistics.forgetting import ExpectedErrors
+from streamchi2.statistics.targets import Targets, aligned, dense
 from streamchi2.statistics.weights import class_factors
 from streamchi2.threads import one_blas_thread
 
@@ -38,12 +39,14 @@ __all__ = [
     "choose",
     "components_of",
     "descriptor_entries",
+    "familiar",
     "fit",
     "is_dual",
 ]
 
 _SPECTRUM_ROWS = 512  # of which eigenvectors are taken
 _SAMPLED_ROWS = 1024  # that are left out under the moments of all rows
+_FAMILIAR = 0.95  # share of the sampled rows
 
 
 class Learnt(Protocol):
@@ -74,6 +77,8 @@ class Model(Value):
         From rows to features; None where rows are features.
     scales : ndarray or None, default=None
         Of the descriptors, by group lasso.
+    expected : ExpectedErrors or None, default=None
+        Squared errors of rows that were left out.
     """
 
     linear: LinearModel
@@ -81,6 +86,7 @@ class Model(Value):
     calibration: Calibration | None = None
     feature_map: FeatureMap | None = None
     scales: Array | None = None
+    expected: ExpectedErrors | None = None
 
     @cached_property
     def classes(self) -> NDArray[Any]:
@@ -105,6 +111,21 @@ class Model(Value):
         """Return one shifted score per output for one row of features, shape (D,)."""
         return self.linear.scores_of_row(features) - self.shifts
 
+    def answers(self, targets: NDArray[Any]) -> Array:
+        """Return what the scores of rows should be, before shifts; classes that came later lack."""
+        n_columns = self.targets.n_columns
+        if targets.ndim == 1:
+            return dense(targets, n_columns)[:, self._order]
+        return np.asarray(aligned(targets[:, :n_columns], n_columns))
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return self.targets.classes_sorted[1]
+
+    def corrected(self, more: Array) -> Model:
+        """Return the model with other coefficients, by what is to be added to them."""
+        return replace(self, linear=replace(self.linear, coef=self.linear.coef + more))
+
     def probabilities(self, scores: Array) -> Array:
         """Return the probabilities of classes, or of labels, for scores of this model."""
         assert self.calibration is not None  # numbers have no probabilities
@@ -125,7 +146,8 @@ def choose(learnt: Learnt, spec: LearnerSpec) -> Choice:
         by_variance = targets.kind == "numbers"
         scales = None
         if is_dual(learnt, spec):
-            spectrum = GramSpectrum.of(SampledRows.alone(*rows, by_variance=by_variance))
+            sample = SampledRows.alone(*rows, by_variance=by_variance)
+            spectrum = GramSpectrum.of(sample)
             alpha = spectrum.chosen() if isinstance(spec.alpha, str) else spec.alpha
             residuals = spectrum.left_out(alpha)
         else:
@@ -139,12 +161,9 @@ def choose(learnt: Learnt, spec: LearnerSpec) -> Choice:
             sizes = _class_weights(statistics) * (1.0 if factors is None else factors)
             sizes = sizes / sizes.sum()
             calibration = Calibration.of_classes(scores, shares, weights, sizes, spec.class_shift)
-    squares, members = np.square(residuals), np.ones_like(residuals)
-    if targets.kind == "labels":
-        squares, members = squares.sum(axis=1, keepdims=True), shares
-    totals = weights @ members
-    errors = weights @ (members * squares) / np.where(totals > 0.0, totals, 1.0)
-    return Choice(alpha, statistics.counted, errors, members.sum(axis=0), calibration, scales)
+    units = sample.units if by_variance else np.ones(shares.shape[1])
+    expected = ExpectedErrors.of(targets.kind, residuals, shares, weights, units)
+    return Choice(alpha, statistics.counted, expected, calibration, scales)
 
 
 def fit(
@@ -175,7 +194,8 @@ def fit(
     order, calibration = targets.classes_sorted[1], choice.calibration
     if calibration is not None:
         calibration = calibration.ordered(order)
-    return Model(linear.ordered(order), targets, calibration, learnt.feature_map, scales)
+    parts = targets, calibration, learnt.feature_map, scales, choice.expected
+    return Model(linear.ordered(order), *parts)
 
 
 def is_dual(learnt: Learnt, spec: LearnerSpec) -> bool:
@@ -183,6 +203,21 @@ def is_dual(learnt: Learnt, spec: LearnerSpec) -> bool:
     kept = None if learnt.statistics is None else learnt.statistics.kept
     simple = spec.penalty == "ridge" and spec.n_pca is None and spec.fit_intercept
     return kept is not None and simple and spec.alpha != 0.0
+
+
+def familiar(learnt: Learnt, alpha: float, features: Floats) -> NDArray[np.bool_]:
+    """Tell which rows have no larger leverage than 95 % of the sampled ones, each left out."""
+    statistics, _ = _labelled(learnt)
+    sample = statistics.sampled(_SAMPLED_ROWS)
+    with one_blas_thread:
+        moments = statistics.regression(whole=False)
+        root = InverseRoot(moments.scatter, alpha)
+        of_sampled, of_rows = (
+            root.leverages(np.asarray(rows, dtype=np.float64) - moments.mean)[:, 0]
+            for rows in (sample.rows, features)
+        )
+    rest = np.maximum(1.0 - sample.weights * of_sampled, np.finfo(np.float64).eps)
+    return np.asarray(of_rows <= np.quantile(of_sampled / rest, _FAMILIAR))
 
 
 def components_of(learnt: Learnt, n_pca: NumberOfComponents) -> Components:

@@ -12,6 +12,7 @@ from streamchi2.bases import LandmarkBasis
 from streamchi2.model import Components, components_of, descriptor_entries
 from streamchi2.series import DirectSeries
 from streamchi2.statistics.buffer import NAMED_WIDTH
+from streamchi2.statistics.forgetting import Forgotten
 from streamchi2.stream import Stream
 
 
@@ -197,7 +198,26 @@ class ComponentReadings(MapReadings):
 
 
 class DescriptorReadings(ModelReadings, ComponentReadings):
-    """Readings of a model on the features of several descriptors."""
+    """Readings of a model on the features of a map, of several descriptors if there are some."""
+
+    @property
+    def latest_(self) -> dict[float | None, float]:
+        """Mean squared errors of predictions one row ahead, by the penalty of the correction.
+
+        None is without a correction. The one with the least error, as of the last end of a block,
+        is in use.
+        """
+        latest = self._fitted_stream().latest
+        if latest is None:
+            raise AttributeError("latest_ needs latest_rows above 0 and a row with a target")
+        errors: dict[float | None, float] = latest.mean_errors
+        return errors
+
+    @property
+    def forgotten_(self) -> tuple[Forgotten, ...]:
+        """With ``half_life="auto"``: when it has forgotten, how much, and why."""
+        history: tuple[Forgotten, ...] = self._fitted_stream().forgetting.history
+        return history
 
     @property
     def descriptor_path_(self) -> dict[str, float]:

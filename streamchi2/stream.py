@@ -13,26 +13,36 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from streamchi2.checks.rows import Floats, Rows
+from streamchi2.checks.rows import Array, Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import MapSpec
 from streamchi2.learnt import Learnt, Settings
-from streamchi2.model import Model, choose, fit, is_dual
+from streamchi2.model import Model, choose, familiar, fit, is_dual
 from streamchi2.provenance import Provenance, merged_provenance
 from streamchi2.saving import register
 from streamchi2.solvers.choice import Choice, LearnerSpec
 from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block, PendingRows, Row
+from streamchi2.statistics.feature_statistics import Kept
+from streamchi2.statistics.forgetting import Forgetting, Forgotten
+from streamchi2.statistics.latest_rows import LEAST_ROWS, PENALTIES, LatestRows
 from streamchi2.statistics.targets import Targets, is_given, moved
 from streamchi2.threads import checkpoint, deferred_interrupts, one_blas_thread
 
 Result = TypeVar("Result")
+
+
+class Compared(NamedTuple):
+    """A labelled row whose predictions have been compared with its target."""
+
+    latest: LatestRows  # this one included
+    forgetting: Forgetting
 
 
 class Stream:
@@ -69,9 +79,11 @@ class Stream:
         "pending": Block | None,
         "plan_at": int,
         "provenance": Provenance,
-        "latest": Model | None,
+        "solved": Model | None,
         "unsolved": bool,
         "work": tuple[float, float],
+        "latest": LatestRows | None,
+        "forgetting": Forgetting,
     }
 
     def __init__(
@@ -87,9 +99,11 @@ class Stream:
         self.pending = PendingRows()
         self.plan_at = self.settings.first_rows  # later where the first rows are all equal
         self.provenance: Provenance = {}
-        self.latest: Model | None = None  # that of the last solution, where rows come one by one
+        self.solved: Model | None = None  # at the end of a block, where that is done
         self.unsolved = False  # whether another one is due
         self.work = 0.0, 0.0  # operations of learning and of solving
+        self.latest: LatestRows | None = None  # from the first plan on, if they are to be kept
+        self.forgetting = Forgetting()
         self._start()
 
     def _start(self) -> None:
@@ -100,6 +114,7 @@ class Stream:
         self.torn = False
         self._young: Learnt | None = None
         self._results: tuple[int, dict[Hashable, Any]] = 0, {}
+        self._scored: tuple[Any, ...] = (None,) * 4  # model, latest rows, features, their scores
         self._lengths = self._block_lengths()
 
     @property
@@ -132,6 +147,7 @@ class Stream:
         targets: NDArray[Any] | None = None,
         weights: NDArray[np.float64] | None = None,
         after: Targets | None = None,
+        spec: LearnerSpec | None = None,
     ) -> None:
         """Learn rows that have been validated, all of positive weight.
 
@@ -148,6 +164,8 @@ class Stream:
             None where every row weighs one.
         after : Targets or None, default=None
             What is known of the targets with these rows; by default what was known before.
+        spec : LearnerSpec or None, default=None
+            How models are solved, where the latest rows are kept.
         """
         weights = np.ones(rows.shape[0]) if weights is None else weights
         arrived, messages = Block(rows, targets, weights), list[Warning]()
@@ -160,7 +178,7 @@ class Stream:
                     checkpoint()
                     pending = self.pending.copy()
                     pending.extend(arrived.part(0, n_missing))
-                    messages += self._end_block(pending)
+                    messages += self._end_block(pending, spec)
                     arrived = arrived.part(n_missing, arrived.n_rows)
                 rest = self.pending.copy()
                 rest.extend(arrived)
@@ -200,31 +218,32 @@ class Stream:
         spec : LearnerSpec or None, default=None
             How models are solved, where there are any.
         """
-        pending = self.pending
-        labelled = is_given(target)
+        pending, labelled = self.pending, is_given(target)
+        compared = None
+        if self.latest is not None and labelled and features is not None and spec is not None:
+            self.latest_model(spec)  # which the latest rows are to correct
+            compared = self._compared(self.latest, self.forgetting, features, target, weight)
         most, most_labelled = self._lengths
-        if pending.n_rows + 1 < most and pending.n_labelled + labelled < most_labelled:
+        ends = pending.n_rows + 1 >= most or pending.n_labelled + labelled >= most_labelled
+        if not ends and not self._begins_anew(compared):
             self.targets = after
             pending.append(row, target, weight, features, labelled)
+            self._take(compared)
             self.version += 1
             return False
         with self.lock, deferred_interrupts(), one_blas_thread:
             self.refuse_torn()
-            before, work, self.targets = self.targets, self.work, after
+            before, self.targets = self.targets, after
             arrived = pending.copy()
             arrived.append(row, target, weight, features, labelled)
-            due = spec is not None and self._solution_due(arrived.n_rows)
             try:
-                if self.unsolved and not due and spec is not None:
-                    self._solve(spec)  # of what there is before this block
-                messages = self._end_block(arrived)
+                messages = self._end_block(arrived, spec, compared)
             except BaseException:
                 if self.pending is pending and not self.torn:
-                    self.targets, self.work = before, work
+                    self.targets = before
                 raise
             finally:
                 self.version += 1
-            self.unsolved = self.unsolved or due
         _tell(messages)
         return True
 
@@ -248,28 +267,59 @@ class Stream:
         every = schedule.block_rows(statistics.counted + statistics.counted_unlabelled)
         return every, labelled
 
-    def _end_block(self, arrived: PendingRows) -> list[Warning]:
+    def _end_block(
+        self,
+        arrived: PendingRows,
+        spec: LearnerSpec | None = None,
+        compared: Compared | None = None,
+    ) -> list[Warning]:
         """Learn pending rows that complete a block, and return what is to be warned of."""
+        due, solving = False, self.work[1]
+        if spec is not None:
+            due, solving = self._solution_due(arrived.n_rows)
+            if self.unsolved and (self.latest is not None or not due):
+                self._solve(spec)  # of what there is before this block
         if self.learnt is not None:
-            return self._learn_block(arrived)
-        if arrived.n_rows >= self.plan_at:
-            return self._grow_up(arrived)
-        young = self._young_learnt(arrived)
-        self.pending, self._young = arrived, young
-        self._lengths = self._block_lengths()
-        return []
+            messages = self._learn_block(self.learnt, arrived, spec, compared)
+        elif arrived.n_rows >= self.plan_at:
+            messages = self._grow_up(arrived)
+        else:
+            messages = self._stay_young(arrived, compared)
+        self.work, self.unsolved = (self.work[0], solving), self.unsolved or due
+        self._forget(spec)
+        return messages
 
-    def _learn_block(self, arrived: PendingRows) -> list[Warning]:
-        learnt = self.learnt
-        assert learnt is not None
+    def _learn_block(
+        self,
+        learnt: Learnt,
+        arrived: PendingRows,
+        spec: LearnerSpec | None,
+        compared: Compared | None,
+    ) -> list[Warning]:
         learnt.targets = self.targets  # columns without rows change nothing
         block, features = arrived.part(0, arrived.n_rows, self._n_columns)
         prepared = learnt.prepare(block, features, self.n_jobs)
+        latest, forgetting = compared or (self.latest, self.forgetting)
+        if latest is not None and spec is not None and not self.settings.row_by_row:
+            latest, forgetting = self._after_block(latest, block, prepared.features)
+        if latest is not None and prepared.keys is not None:
+            latest = latest.with_keys(prepared.keys[block.labelled()])
         with self._committing():
             learnt.commit(prepared)
+            self.latest, self.forgetting = latest, forgetting
             self._to_next_block(block.n_rows)
         learnt.conclude()
         return learnt.warnings
+
+    def _stay_young(self, arrived: PendingRows, compared: Compared | None) -> list[Warning]:
+        young = self._young_learnt(arrived)
+        latest, forgetting = compared or (self.latest, self.forgetting)
+        if young.planned_on == arrived.n_rows:  # under another map than before
+            latest = self._latest_of(young, arrived.part(0, arrived.n_rows, self._n_columns)[0])
+        self.pending, self._young = arrived, young
+        self.latest, self.forgetting = latest, forgetting
+        self._lengths = self._block_lengths()
+        return []
 
     def _grow_up(self, arrived: PendingRows) -> list[Warning]:
         """Plan the map for good, unless the rows are all equal and say nothing about it."""
@@ -279,6 +329,7 @@ class Stream:
             self._lengths = self._block_lengths()
             return []
         learnt = Learnt.begun(self.settings, block, self.targets, final=True, n_jobs=self.n_jobs)
+        self.latest = self._latest_of(learnt, block)
         self.learnt, self._young = learnt, None
         self._to_next_block(block.n_rows)
         learnt.conclude()
@@ -290,6 +341,112 @@ class Stream:
         learning, solving = self.work
         assert self.learnt is not None
         self.work = learning + n_rows * self.learnt.operations_a_row, solving
+
+    # The latest rows
+
+    def _latest_of(self, learnt: Learnt, block: Block) -> LatestRows | None:
+        """Return the latest labelled rows of a block under the map of what was learnt."""
+        if not self.settings.keeps_latest:
+            return None
+        size, penalties = self.settings.latest_rows, tuple(PENALTIES)
+        if not size:
+            size, penalties = LEAST_ROWS, ()
+        chosen = np.flatnonzero(block.labelled())[-2 * size :]
+        rows, weights = block.rows[chosen], block.weights[chosen]
+        assert block.targets is not None
+        features = learnt.featurised(rows, self.n_jobs)
+        kept = Kept(features, block.targets[chosen], weights, learnt.keys(rows))
+        compared = np.zeros(2 + len(penalties)) if self.latest is None else self.latest.compared
+        return LatestRows.of(size, penalties, kept, compared)
+
+    def _compared(
+        self,
+        latest: LatestRows,
+        forgetting: Forgetting,
+        features: Floats,
+        target: Any,
+        weight: float,
+    ) -> Compared | None:
+        """Compare the predictions of a labelled row with its target; nothing is changed yet."""
+        model = self.solved
+        if model is None or model.expected is None:
+            return None
+        kind, expected = model.targets.kind, model.expected
+        scores = self._candidates(model, latest, features)
+        answer = model.answers(np.asarray(target)[None])[0]
+        squares = np.square(scores - answer)
+        if kind == "numbers":
+            squares /= expected.units
+        if self.settings.forgets:
+            forgetting = forgetting.after(*expected.beside(kind, target, squares[0]))
+        row = features, target, weight, scores, answer, squares.sum(axis=1)
+        return Compared(latest.after(*row), forgetting)
+
+    def _candidates(self, model: Model, latest: LatestRows, features: Floats) -> Array:
+        """Return the scores of a row without a correction and with each, worked out once."""
+        key, last = (model, latest, features), self._scored
+        if any(mine is not theirs for mine, theirs in zip(key, last, strict=False)):
+            plain = model.linear.scores_of_row(features)
+            last = self._scored = *key, latest.scores(features, plain)
+        return np.asarray(last[-1])
+
+    def _take(self, compared: Compared | None) -> None:
+        if compared is not None:
+            self.latest, self.forgetting = compared
+
+    def _after_block(
+        self, latest: LatestRows, block: Block, features: Floats | None
+    ) -> tuple[LatestRows, Forgetting]:
+        """Return the latest rows after those of a block, compared and added one by one."""
+        forgetting = self.forgetting
+        assert features is not None
+        assert block.targets is not None
+        for index in np.flatnonzero(block.labelled()).tolist():
+            row = features[index], block.targets[index], float(block.weights[index])
+            compared = self._compared(latest, forgetting, *row)
+            latest, forgetting = compared or (latest, forgetting)
+        return latest, forgetting
+
+    def _begins_anew(self, compared: Compared | None) -> bool:
+        """Tell whether a row shows that the world is another one; of numbers blocks do."""
+        if compared is None or not self.settings.forgets or self.learnt is None:
+            return False
+        has_classes = self.targets is not None and self.targets.kind != "numbers"
+        return has_classes and compared.forgetting.begins_anew(self.n_rows + 1)
+
+    def _forget(self, spec: LearnerSpec | None) -> None:
+        """Forget where the latest rows show, at the end of a block, that the world has changed."""
+        learnt, latest, forgetting = self.learnt, self.latest, self.forgetting
+        if not self.settings.forgets or learnt is None or latest is None or spec is None:
+            return
+        assert learnt.statistics is not None
+        begins_anew = forgetting.begins_anew(self.n_rows)
+        if not begins_anew and not forgetting.halves(learnt.statistics.counted):
+            return
+        ratio = forgetting.ratio
+        if self.targets is not None and self.targets.kind == "numbers":
+            ratio = self._familiar_ratio(learnt, latest, spec)
+            begins_anew = begins_anew and schedule.is_far_worse(ratio)
+            if not schedule.is_worse(ratio):
+                self.forgetting = forgetting.cleared()
+                return
+        if begins_anew:
+            learnt.begin_anew(latest)
+        else:
+            with self._committing():
+                learnt.halve()
+        counted = learnt.statistics.counted
+        forgotten = Forgotten(self.n_rows, 0.0 if begins_anew else 0.5, counted, ratio)
+        self.forgetting, self.unsolved = forgetting.cleared(forgotten), True
+        self._lengths = self._block_lengths()
+        learnt.conclude()
+
+    def _familiar_ratio(self, learnt: Learnt, latest: LatestRows, spec: LearnerSpec) -> float:
+        """Return the ratio of errors for those of the latest rows that are no news to the model."""
+        choice = self.choice(spec)
+        assert choice is not None
+        counts = familiar(learnt, choice.alpha, latest.rows.features) & (latest.errors >= 0.0)
+        return choice.expected.ratio(latest.errors[counts])
 
     @contextmanager
     def _committing(self) -> Iterator[None]:
@@ -406,9 +563,22 @@ class Stream:
                     choice = choose(settled, spec)
                 elif is_dual(settled, spec):
                     factor = settled.grown_factor(choice)
-                return fit(settled, spec, choice, factor)
+                return self._corrected(fit(settled, spec, choice, factor), spec)
 
         return self.cached(("model", spec), work)
+
+    def _corrected(self, model: Model, spec: LearnerSpec) -> Model:
+        """Return a model of all rows with the correction of the latest ones, pending included."""
+        if self.latest is None or self.learnt is None or self.settings.row_by_row:
+            return model
+        self.latest_model(spec)  # which the latest rows have corrected so far
+        latest, pending = self.latest.copy(), self.pending
+        if pending.n_rows:
+            block, features = pending.part(0, pending.n_rows, self._n_columns)
+            features = self.learnt.featurised(block.rows, self.n_jobs)
+            latest, _ = self._after_block(latest, block, features)
+        latest = latest.renewed(_residuals(model, latest))
+        return model.corrected(latest.coefficients()) if latest.best else model
 
     def latest_model(self, spec: LearnerSpec) -> Model | None:
         """Return the model as of the last end of a block at which one was solved, or None."""
@@ -417,7 +587,15 @@ class Stream:
             with self.lock, one_blas_thread:
                 if self.unsolved:
                     self._solve(spec)
-        return self.latest
+        return self.solved
+
+    def scores_of_row(self, model: Model, features: Floats) -> Array:
+        """Return the shifted scores of one row, corrected by the latest rows if there are some."""
+        if self.latest is None:
+            return model.scores_of_row(features)
+        with self.lock:
+            scores = self._candidates(model, self.latest, features)[self.latest.best]
+        return np.asarray(scores - model.shifts)
 
     def choice(self, spec: LearnerSpec) -> Choice | None:
         """Return what was chosen where a choice was last due; None before the first one.
@@ -438,31 +616,28 @@ class Stream:
 
     def conclude(self, spec: LearnerSpec) -> None:
         """Work out what is due, so that the state does not show whether somebody has read."""
-        if self.settings.row_by_row:
+        if self.unsolved:
             self.latest_model(spec)
         if self.is_planned:
             self.choice(spec)
 
-    def _solution_due(self, n_rows: int) -> bool:
-        """Tell whether a model is to be solved after a block of so many rows."""
-        learnt = self.learnt
-        if learnt is None:
-            return True
-        if learnt.statistics is None:
-            return False
-        learning, solving = self.work
-        learning += n_rows * learnt.operations_a_row
-        due = schedule.solution_due(learning, solving + learnt.operations_a_solution)
-        if due:
-            self.work = self.work[0], solving + learnt.operations_a_solution
-        return due
+    def _solution_due(self, n_rows: int) -> tuple[bool, float]:
+        """Tell whether a model is to be solved after a block, and the work of solving by then."""
+        learnt, (learning, solving) = self.learnt, self.work
+        if learnt is None or learnt.statistics is None:
+            return self.settings.learns, solving
+        solution = solving + learnt.operations_a_solution
+        due = schedule.solution_due(learning + n_rows * learnt.operations_a_row, solution)
+        return due, solution if due else solving
 
     def _solve(self, spec: LearnerSpec) -> None:
         """Solve the model at the last end of a block, if any row had a target."""
         present, choice = self.present(), self.choice(spec)
         if present is not None and choice is not None:
             factor = present.grown_factor(choice) if is_dual(present, spec) else None
-            self.latest = fit(present, spec, choice, factor)
+            self.solved = fit(present, spec, choice, factor)
+            if self.latest is not None:
+                self.latest = self.latest.renewed(_residuals(self.solved, self.latest))
         self.unsolved = False
 
     def merge(self, other: Self, spec: LearnerSpec | None = None) -> None:
@@ -481,8 +656,8 @@ class Stream:
             young = not mine.is_planned and shard.is_planned and shard.n_rows
             merged = shard._absorbed(mine) if young else mine._absorbed(shard)
             state = {**merged._saved_state(), "names": self.names, "provenance": provenance}
-            if spec is not None and shard.n_rows:
-                state["unsolved"] = True
+            if shard.n_rows:
+                state["unsolved"] = spec is not None or self.settings.keeps_latest
             version, n_jobs, lock = self.version, self.n_jobs, self.lock
             self.__dict__.update(vars(type(self)._from_saved(state)))
             self.version, self.n_jobs, self.lock = version + 1, n_jobs, lock
@@ -525,7 +700,7 @@ class Stream:
         differences: list[tuple[str, Any, Any]] = []
         differences.append(("n_features_in_", self.n_features, shard.n_features))
         differences.append(("feature_names_in_", self.names, shard.names))
-        for name in ("half_life", "learns", "by_class"):
+        for name in ("half_life", "learns", "by_class", "latest_rows", "forgets"):
             mine, theirs = (getattr(side.settings, name) for side in (self, shard))
             differences.append((name, mine, theirs))
         if self.spec is not None and shard.spec is not None:
@@ -543,16 +718,12 @@ class Stream:
                     f"new_shard needs a map to share, which is planned on the first {self.plan_at} "
                     f"rows of a stream, got {self.n_rows}; learn from more rows first"
                 )
-            state = {
-                **self._saved_state(),
-                "learnt": self.learnt.empty(),
-                "pending": None,
-                "provenance": {},
-                "latest": None,
-                "unsolved": False,
-                "work": (0.0, 0.0),
-            }
-            return type(self)._from_saved(state)
+            share = type(self)(self.settings, self.names, self.targets)
+            share.plan_at, share.learnt = self.plan_at, self.learnt.empty()
+            if self.latest is not None:
+                share.latest = self.latest.emptied()
+            share._lengths = share._block_lengths()
+            return share
 
     def copy(self) -> Self:
         """Return an independent stream in the same state."""
@@ -583,6 +754,8 @@ class Stream:
             state = self._saved_state()
             if self.learnt is not None:
                 state["learnt"] = self.learnt.copy()
+            if self.latest is not None:
+                state["latest"] = self.latest.copy()
             return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -601,6 +774,11 @@ def _tell(messages: Any) -> None:
     """Warn last: where a filter makes an error of a warning, the state is whole."""
     for message in messages:
         warnings.warn(message, stacklevel=4)
+
+
+def _residuals(model: Model, latest: LatestRows) -> Array:
+    """Return what a model leaves of the targets of the latest rows."""
+    return model.answers(latest.rows.targets) - model.linear.scores(latest.rows.features)
 
 
 def _all_equal(rows: Rows) -> bool:

@@ -10,7 +10,7 @@ _MAP_PARAMETERS = {
     "basis": [*_NONSENSE, None],
     "landmarks": [*_NONSENSE, [[1.0, -1.0]], [[0.2] * 5] * 9, [["a"] * 5] * 9],
     "adapt": [*_NONSENSE, None, 1],
-    "half_life": [*_NONSENSE, 0, 1e-9, True, "auto"],
+    "half_life": [*_NONSENSE, 0, 1e-9, True],
     "norm": _NONSENSE,
     "n_jobs": ["nonsense", 0, 1.5, float("nan"), [], {}, b"x", 1j, object()],
     "random_state": ["nonsense", -1, -1.5, float("nan"), [], {}, b"x", 1j, object()],
@@ -24,18 +24,21 @@ _N_PCA = {
     "n_pca": [*_NONSENSE, 0, 1.5, 0.0],
     "descriptors": [*_NONSENSE, {"a": []}, {"a": [7]}, {"a": None}, {0: [0]}, {"a": ["ink"]}],
 }
+_LATEST_ROWS = {"latest_rows": [*_NONSENSE, 0.5, True, None]}
 _CLASS_WEIGHT = {"class_weight": ["nonsense", -1, [], b"x", 1j, object(), {0: -1.0}, {0: None}]}
 _FIT_INTERCEPT = {"fit_intercept": [*_NONSENSE, None]}
 BAD_PARAMETERS = {
     "sampler": _MAP_PARAMETERS
+    | {"half_life": ["auto"]}
     | {"n_buckets": [*_NONSENSE, 0, 2**40], "dtype": [*_NONSENSE, None, "float16"]},
-    "pca": _MAP_PARAMETERS | _N_PCA,
+    "pca": _MAP_PARAMETERS | _N_PCA | {"half_life": ["auto"]},
     "classifier": _MAP_PARAMETERS
     | _N_PCA
     | _LINEAR_PARAMETERS
+    | _LATEST_ROWS
     | _CLASS_WEIGHT
     | {"class_shift": _NONSENSE},
-    "regressor": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS,
+    "regressor": _MAP_PARAMETERS | _N_PCA | _LINEAR_PARAMETERS | _LATEST_ROWS,
     "streaming pca": {
         "n_components": [*_NONSENSE, 0, 6, 1.5],
         "half_life": [*_NONSENSE, 0, True],

@@ -93,18 +93,22 @@ EXAMPLES = {
     "ridge classifier": (StreamingRidgeClassifier, {}, CODES > 0),
     "river sampler": (river.ExpChi2Sampler, {"n_components": 8, "seed": 0}, None),
     "river classifier": (river.ExpChi2Classifier,
-        {"n_components": 16, "half_life": 99.0, "basis": "orthogonal", "seed": 0}, CODES),
+        {"n_components": 16, "half_life": 99.0, "basis": "orthogonal", "latest_rows": 0, "seed": 0},
+        CODES),
     "river dual classifier": (river.ExpChi2Classifier,
         {"n_components": 80, "class_weight": "balanced", "basis": "orthogonal", "seed": 0}, WORDS),
+    "latest rows": (ExpChi2Classifier,
+        {"n_components": 16, "latest_rows": 20, "half_life": "auto", **ORTHOGONAL}, WORDS),
     "river landmark classifier": (river.ExpChi2Classifier,
         {"n_components": 40, "basis": "landmarks", "seed": 0}, WORDS),
     "river regressor": (river.ExpChi2Regressor,
-        {"n_components": 24, "basis": "subspace", "n_pca": 6, "half_life": 80.0, "seed": 0},
+        {"n_components": 24, "basis": "subspace", "n_pca": 6, "half_life": 80.0, "latest_rows": 8}
+        | {"seed": 0},
         NUMBERS),
     "river classifier of several labels": (river.ExpChi2MultiLabelClassifier,
-        {"n_components": 24, "seed": 0}, SEVERAL),
+        {"n_components": 24, "latest_rows": 8, "seed": 0}, SEVERAL),
     "river regressor of two": (river.ExpChi2MultiTargetRegressor,
-        {"n_components": 80, "half_life": 99.0, "seed": 0}, TWO),
+        {"n_components": 80, "latest_rows": 8, "seed": 0}, TWO),
 }  # fmt: skip
 ESTIMATORS = {
     name: (lambda kind=kind, params=params: kind(**params), targets)

@@ -22,6 +22,8 @@ class Model:
         self.is_river = front_end == "dicts"
         seed = {"seed": 0} if self.is_river else {"random_state": 0}
         module = river if self.is_river else streamchi2
+        if self.is_river:  # as scikit-learn's: what is learnt of all rows
+            parameters = {"half_life": None, "latest_rows": 0, **parameters}
         self.model = getattr(module, kind)(n_components, **seed, **parameters)
 
     def learn(self, rows, targets, weight=1.0):

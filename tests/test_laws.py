@@ -24,6 +24,7 @@ from streamchi2.testing.front_ends import front_end_of
 from streamchi2.testing.laws import LAWS, reasons
 
 SEED = {"random_state": 0}
+ALL_ROWS = {"half_life": None, "latest_rows": 0}
 ESTIMATORS = {
     "sampler": ExpChi2Sampler(16, **SEED),
     "sampler, landmarks": ExpChi2Sampler(8, basis="landmarks", **SEED),
@@ -43,10 +44,14 @@ ESTIMATORS = {
     "ridge classifier": StreamingRidgeClassifier(),
     "ridge classifier, chosen penalty": StreamingRidgeClassifier("auto"),
     "river sampler": river.ExpChi2Sampler(8, seed=0),
+    "classifier, latest rows": ExpChi2Classifier(16, latest_rows=8, half_life="auto", **SEED),
+    "regressor, latest rows": ExpChi2Regressor(16, latest_rows=8, half_life="auto", **SEED),
     "river classifier": river.ExpChi2Classifier(8, seed=0),
-    "river classifier, fixed penalty": river.ExpChi2Classifier(8, alpha=0.1, seed=0),
+    "river classifier, all rows": river.ExpChi2Classifier(8, **ALL_ROWS, seed=0),
+    "river classifier, fixed penalty": river.ExpChi2Classifier(8, alpha=0.1, **ALL_ROWS, seed=0),
     "river classifier, fading": river.ExpChi2Classifier(8, half_life=30, seed=0),
     "river regressor": river.ExpChi2Regressor(8, seed=0),
+    "river regressor, all rows": river.ExpChi2Regressor(8, **ALL_ROWS, seed=0),
     "river several labels": river.ExpChi2MultiLabelClassifier(8, seed=0),
     "river several numbers": river.ExpChi2MultiTargetRegressor(8, seed=0),
 }

@@ -62,8 +62,15 @@ def test_left_out_errors_and_the_model_are_those_of_scikit_learn(form, weighted,
     assert is_dual(learnt, spec) == (form == "dual" and intercept)
     choice = choose(learnt, spec)
     residuals = refitted_residuals(rows, targets, weights, choice.alpha, intercept)
-    assert_allclose(choice.errors, weights @ residuals**2 / weights.sum(), rtol=1e-6)
-    assert_array_equal(choice.n_sampled, [50, 50])
+    # Of each row the squares in units of the variances, capped where tails are heavy.
+    means = weights @ targets / weights.sum() if intercept else 0.0
+    variances = weights @ (targets - means) ** 2 / weights.sum()
+    squares = (residuals**2 / variances).sum(axis=1)
+    largest = np.quantile(squares, 0.99)
+    error = weights @ np.minimum(squares, largest) / weights.sum()
+    expected = choice.expected
+    assert_allclose([*expected.errors, expected.largest], [error, largest], rtol=1e-6)
+    assert_array_equal(expected.n_sampled, [50])
     model = fit(learnt, spec, choice)
     oracle = Ridge(choice.alpha, fit_intercept=intercept)
     oracle.fit(rows, targets, sample_weight=weights)
@@ -98,8 +105,8 @@ def test_copies_with_different_labels_are_left_out_together():
         choice = choose(learnt, LearnerSpec())
         errors = refitted_residuals(rows, shares, np.full(40, 2.0), choice.alpha)
         squares = shares.T @ np.square(errors).sum(axis=1) / shares.sum(axis=0)
-        assert_allclose(choice.errors, squares[list(learnt.targets.names)], rtol=1e-6)
-        assert_allclose(choice.n_sampled, shares.sum(axis=0)[list(learnt.targets.names)])
+        assert_allclose(choice.expected.errors, squares[list(learnt.targets.names)], rtol=1e-6)
+        assert_allclose(choice.expected.n_sampled, shares.sum(axis=0)[list(learnt.targets.names)])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -124,7 +131,7 @@ def test_a_class_that_was_announced_changes_nothing_until_it_comes(form, class_s
     learnt.targets = Targets("labels", (*learnt.targets.names, 7))
     choice = choose(learnt, spec)
     assert choice.alpha == early.alpha
-    assert_allclose(choice.errors, [*early.errors, 0.0], rtol=1e-12)
+    assert_allclose(choice.expected.errors, [*early.expected.errors, 0.0], rtol=1e-12)
     wide, later = fit(learnt, spec, choice), fit(learnt, spec, early)
     assert_allclose(wide.scores(rows)[:, :3], plain.scores(rows), rtol=1e-9)
     assert_allclose(wide.scores(rows), later.scores(rows), rtol=1e-9)
@@ -145,7 +152,7 @@ def test_balanced_classes_are_those_of_scikit_learn(form):
     errors = refitted_residuals(rows, np.eye(3)[labels], factors[labels], 0.5)
     by_class = [np.square(errors[labels == k]).sum(axis=1).mean() for k in range(3)]
     order = np.argsort(learnt.targets.names)
-    assert_allclose(choose(learnt, spec).errors[order], by_class, rtol=1e-6)
+    assert_allclose(choose(learnt, spec).expected.errors[order], by_class, rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -158,7 +165,9 @@ def test_classes_without_an_intercept_are_those_of_scikit_learn(form):
     peer = RidgeClassifier(0.3, fit_intercept=False).fit(rows, labels)
     assert_allclose(2.0 * model.scores(rows) - 1.0, peer.decision_function(rows), atol=1e-9)
     residuals = refitted_residuals(rows, 2 * np.eye(3)[labels] - 1, np.ones(120), 0.3, False) / 2
-    assert_allclose(choice.n_sampled @ choice.errors, np.square(residuals).sum(), rtol=1e-9)
+    assert_allclose(
+        choice.expected.n_sampled @ choice.expected.errors, np.square(residuals).sum(), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("n_pca", [3, 0.9])
@@ -170,7 +179,7 @@ def test_the_choice_after_pca_is_made_in_the_components(n_pca):
     vectors = components_of(learnt, n_pca).vectors
     inside = choose(learnt_of(rows @ vectors, targets), LearnerSpec())
     assert choice.alpha == inside.alpha
-    assert_allclose(choice.errors, inside.errors, rtol=1e-6)
+    assert_allclose(choice.expected.errors, inside.expected.errors, rtol=1e-6)
     expected = Ridge(choice.alpha).fit(rows @ vectors, targets).predict(rows @ vectors)
     assert_allclose(fit(learnt, spec, choice).scores(rows), expected, atol=1e-6)
 
@@ -200,7 +209,8 @@ def test_lasso_and_group_lasso_choose_by_the_same_rows(form):
         oracle = ElasticNet(alpha=choice.alpha, l1_ratio=l1_ratio, tol=1e-12)
         oracle.fit(rows, targets[:, 0])
         assert_allclose(fit(learnt, spec, choice).linear.coef[:, 0], oracle.coef_, atol=1e-6)
-        assert 0.2 < choice.errors[0] < 0.35  # of noise of variance 1/4
+        error = choice.expected.errors[0] * choice.expected.units[0]
+        assert 0.2 < error < 0.35  # of noise of variance 1/4
     spec = LearnerSpec(penalty="group_lasso")
     choice = choose(learnt, spec)
     assert_array_equal(choice.scales > 0.0, [True, False])

@@ -33,7 +33,7 @@ def test_river_featurises_each_row_alone_and_once(rows, monkeypatch, predicts):
         return transform_row(self, columns, values)
 
     monkeypatch.setattr(FeatureMap, "transform_row", counted)
-    model = chi2.ExpChi2Classifier(64, basis="orthogonal", seed=0)
+    model = chi2.ExpChi2Classifier(64, basis="orthogonal", latest_rows=0, half_life=None, seed=0)
     for x, y in rows:
         if predicts:
             model.predict_one(x)
@@ -45,7 +45,7 @@ def test_who_never_predicts_never_waits_for_a_solution(rows, monkeypatch):
     solved = []
     monkeypatch.setattr("streamchi2.stream.fit", lambda *_: solved.append(1))
     monkeypatch.setattr("streamchi2.stream.choose", lambda *_: solved.append(1))
-    model = chi2.ExpChi2Classifier(32, basis="orthogonal", seed=0)
+    model = chi2.ExpChi2Classifier(32, basis="orthogonal", latest_rows=0, half_life=None, seed=0)
     for x, y in rows[:100]:  # while the stream is young, or a solution is due at every end
         model.learn_one(x, y)
     assert not solved

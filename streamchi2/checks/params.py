@@ -47,14 +47,28 @@ def as_half_life(value: Any) -> float:
     Traceback (most recent call last):
         ...
     ValueError: half_life must be a number of rows, after which a row counts half, or None, so \
-that all count the same, got 'auto'
+that all count the same, got 'auto'; only classifiers and regressors with a feature map forget by \
+themselves
     """
     if isinstance(value, str):
         raise ValueError(
             "half_life must be a number of rows, after which a row counts half, or None, so that "
-            f"all count the same, got {value!r}"
+            f"all count the same, got {value!r}; only classifiers and regressors with a feature "
+            "map forget by themselves"
         )
     return as_positive_float(value, name="half_life")
+
+
+def as_latest_rows(params: Mapping[str, Any]) -> tuple[int, bool]:
+    """Return ``latest_rows``, and whether ``half_life`` is "auto"; not of other estimators.
+
+    >>> as_latest_rows({"latest_rows": 64, "half_life": "auto"}), as_latest_rows({})
+    ((64, True), (0, False))
+    """
+    if "latest_rows" not in params:
+        return 0, False
+    forgets = isinstance(params["half_life"], str) and params["half_life"] == "auto"
+    return as_positive_int(params["latest_rows"], name="latest_rows", minimum=0), forgets
 
 
 def as_seed(value: Any, *, name: str = "seed") -> int:

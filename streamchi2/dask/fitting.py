@@ -56,8 +56,8 @@ def fit(
     Parameters
     ----------
     estimator : estimator of this library
-        Fitted in place, as by its ``fit``. It must have no ``half_life``: what is learnt in
-        several places at once has no order in time.
+        Fitted in place, as by its ``fit``. It must have no ``half_life`` and no
+        ``latest_rows``: what is learnt in several places at once has no order in time.
     X : dask Array, dask DataFrame or list of delayed batches
         Rows; or X, (X, y) and (X, y, sample_weight) as delayed values, where y may be None for
         rows without targets. A batch should fit into a worker's memory several times.
@@ -120,12 +120,13 @@ def fit(
 def _refuse(estimator: Any) -> None:
     if not isinstance(estimator, StreamEstimator):
         raise TypeError(f"estimator must be one of this library, got {estimator!r}")
-    half_life = getattr(estimator, "half_life", None)
-    if half_life is not None:
-        raise ValueError(
-            "half_life must be None: what is learnt in several places at once has no order in "
-            f"time, got {half_life!r}"
-        )
+    for name, none in (("half_life", None), ("latest_rows", 0)):
+        value = getattr(estimator, name, none)
+        if value != none:
+            raise ValueError(
+                f"{name} must be {none}: what is learnt in several places at once has no order in "
+                f"time, got {value!r}"
+            )
 
 
 def _under_one_map(model: Any, parts: Sequence[Delayed], fan_in: int) -> Any:

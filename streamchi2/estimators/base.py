@@ -174,7 +174,8 @@ class StreamEstimator(FitStream, StreamReadings, BaseEstimator):
                 rows, weights = rows[counts], weights[counts]
                 batch = None if batch is None else batch[counts]
             stream.n_jobs = getattr(self, "n_jobs", None)
-            stream.learn(rows, batch, weights, targets)
+            spec = self._learner_spec() if stream.settings.keeps_latest else None
+            stream.learn(rows, batch, weights, targets, spec)
             # One step, since before its first batch an estimator has no stream with a lock.
             if fresh and self.__dict__.setdefault("_stream", stream) is not stream:
                 raise RuntimeError(

@@ -12,6 +12,7 @@ import numpy as np
 from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
 from streamchi2.checks.params import (
     as_choice,
+    as_latest_rows,
     as_positive_float,
     as_positive_int,
     divided,
@@ -199,6 +200,8 @@ class MapSpec(Value):
                     f"{whole.shape[1]} and {n_features}"
                 )
         shared = {name: params[name] for name in _SHARED if name in params}
+        if as_latest_rows(params)[1]:
+            shared["half_life"] = None  # the inputs of another world are inputs all the same
         divided_params = {
             name: of_each(params[name], names, name=name)
             for name in _OF_DESCRIPTOR

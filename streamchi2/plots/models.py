@@ -35,7 +35,7 @@ def plot_progress(
         Targets, and what was predicted before each was learnt. Floats are judged by their absolute
         error, everything else by accuracy.
     estimator : optional
-        The estimator after the stream: where it has estimated k again is marked.
+        The estimator after the stream: where it has estimated k again, or forgotten, is marked.
     window : int, optional
         Rows in the moving mean, a twentieth of the stream by default.
     start : int, default=0
@@ -66,9 +66,16 @@ def plot_progress(
     scores = (np.abs(targets - predicted) if numbers else targets == predicted).astype(float)
     metric = "absolute error" if numbers else "accuracy"
     ax = canvas.axes_to_draw_on(ax, f"Prequential {metric} {scores.mean():.3g}")
-    for index, position in enumerate(_transport_positions(estimator)):
-        label = "k estimated again" if index == 0 else None
-        ax.axvline(position, lw=1.2, color=canvas.GREY, ls=":", label=label)
+    forgotten = getattr(estimator, "forgotten_", ())
+    events = {
+        "k estimated again": (canvas.GREY, ":", _transport_positions(estimator)),
+        "the past counts half": (canvas.GREEN, "-.", [f.position for f in forgotten if f.kept]),
+        "begun anew": (canvas.VERMILLION, "--", [f.position for f in forgotten if not f.kept]),
+    }
+    for label, (colour, style, positions) in events.items():
+        for index, position in enumerate(positions):
+            said = None if index else label
+            ax.axvline(position, lw=1.2, color=colour, ls=style, label=said)
     # A mean over fewer rows than the window says little and would stretch the axis.
     counts = np.arange(window, targets.size + 1)
     sums = np.append(0.0, np.cumsum(scores))

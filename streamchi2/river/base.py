@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, into_series
 
-from streamchi2.checks.params import as_seed
+from streamchi2.checks.params import as_latest_rows, as_seed
 from streamchi2.checks.rows import Floats, as_weights
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import FeatureMap, MapSpec, Tracker
@@ -50,7 +51,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
     basis: Any
     beta: Any
     alpha: float | str
-    half_life: float | None
+    half_life: float | str | None
     descriptors: Mapping[str, Any] | None
     seed: int | None
     n_pca: Any
@@ -70,7 +71,8 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         basis: Any = "subspace",
         beta: Any = "auto",
         alpha: float | str = "auto",
-        half_life: float | None = None,
+        half_life: float | str | None = "auto",
+        latest_rows: int = 64,
         descriptors: Mapping[str, Any] | None = None,
         seed: int | None = None,
         n_pca: Any = None,
@@ -339,8 +341,9 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     def _new_stream(self, seed: int) -> Stream:
         spec, by_class = self._map_spec(seed), vars(self).get("class_weight") == "balanced"
+        latest = as_latest_rows(self._get_params())
         settings = Settings(
-            NAMED_WIDTH, spec, spec.half_life, self._learns, by_class, row_by_row=True
+            NAMED_WIDTH, spec, spec.half_life, self._learns, by_class, True, *latest
         )
         return Stream(settings, targets=self._no_targets())
 
@@ -393,15 +396,19 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         model = self._latest_model()
         if model is None:
             return None, np.empty(0)
-        return model, model.scores_of_row(self._features(model.feature_map, row))
+        features = self._features(model.feature_map, row)
+        return model, self._fitted_stream().scores_of_row(model, features)
 
     def _scores_many(self, X: Any) -> tuple[Any, Model | None, list[NDArray[np.float64]]]:
         """Return the frame, the model, and the scores of each row, the same bits as alone."""
         frame, rows, model = into_frame(X), self._read_frame(X), self._latest_model()
         if model is None:
             return frame, None, []
-        features = (self._features(model.feature_map, row) for row in rows)
-        return frame, model, [model.scores_of_row(one) for one in features]
+        stream, features = (
+            self._fitted_stream(),
+            map(partial(self._features, model.feature_map), rows),
+        )
+        return frame, model, [stream.scores_of_row(model, one) for one in features]
 
 
 def _comparable(value: Any) -> Any:

@@ -53,7 +53,7 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     >>> from streamchi2.river import ExpChi2Classifier
     >>> model = ExpChi2Classifier(n_components=256, seed=0)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 91.27%
+    Accuracy: 91.03%
     """
 
     _checked_target = staticmethod(as_label)
@@ -69,7 +69,8 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
         beta: Any = "auto",
         alpha: float | str = "auto",
         class_weight: Mapping[Any, float] | str | None = None,
-        half_life: float | None = None,
+        half_life: float | str | None = "auto",
+        latest_rows: int = 64,
         descriptors: Mapping[str, Any] | None = None,
         seed: int | None = None,
         n_pca: Any = None,

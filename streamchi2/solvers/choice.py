@@ -19,6 +19,7 @@ from streamchi2.checks.rows import Array
 from streamchi2.saving import Label, Value, saved
 from streamchi2.solvers.calibration import Calibration
 from streamchi2.solvers.components import NumberOfComponents
+from streamchi2.statistics.forgetting import ExpectedErrors
 from streamchi2.statistics.weights import as_class_weight
 
 PENALTIES = ("ridge", "lasso", "elastic_net")  # and with descriptors group_lasso
@@ -96,11 +97,8 @@ class Choice(Value):
         The penalty.
     counted : float
         Labelled rows that counted at the time.
-    errors : ndarray, shape (t,)
-        Mean squared left-out error of the sampled rows of each class, summed over all scores; of
-        each column, where columns are no classes.
-    n_sampled : ndarray, shape (t,)
-        Of how many sampled rows.
+    expected : ExpectedErrors
+        What the errors of other rows are to be compared with.
     calibration : Calibration or None, default=None
         Where columns are labels.
     scales : ndarray or None, default=None
@@ -109,7 +107,6 @@ class Choice(Value):
 
     alpha: float
     counted: float
-    errors: Array
-    n_sampled: Array
+    expected: ExpectedErrors
     calibration: Calibration | None = None
     scales: Array | None = None

@@ -35,8 +35,9 @@ class Kept:
     def append(self, rows: Kept, fading: float = 1.0) -> None:
         """Add more rows, after letting those so far count ``fading`` times as much."""
         n_rows, total = self.weights.size, self.weights.size + rows.weights.size
-        room, dtype = self._room, np.result_type(self.features, rows.features)
+        room, dtype = self._room, rows.features.dtype
         if room is None or room.shape[0] < total or room.dtype != dtype:
+            dtype = np.result_type(self.features, rows.features)
             room = np.empty((max(total, n_rows + n_rows // 2), self.features.shape[1]), dtype)
             room[:n_rows] = self.features
         targets = np.concatenate([self.targets, rows.targets])
@@ -49,6 +50,14 @@ class Kept:
     def copy(self) -> Self:
         """Return an object that shares the rows so far, of which none is ever changed."""
         return replace(self)
+
+    def part(self, rows: slice) -> Self:
+        """Return some of the rows; who has the first of them may add to them in their place."""
+        part = type(self)(
+            self.features[rows], self.targets[rows], self.weights[rows], self.keys[rows]
+        )
+        part._room = None if rows.start else self._room
+        return part
 
 
 @saved("feature_statistics")
@@ -260,6 +269,17 @@ class FeatureStatistics:
             return moments[0]
         factors = np.ones(len(moments)) if class_factors is None else class_factors
         return of_classes(moments, factors) if moments else Moments.empty(self.origin)
+
+    def fade(self, factor: float) -> None:
+        """Let all rows so far count ``factor`` times as much."""
+        if self.kept is not None:
+            self.kept.weights = factor * self.kept.weights
+        if self.sample is not None:
+            self.sample.weights = factor * self.sample.weights
+        for part in (*self.labelled, *([] if self.unlabelled is None else [self.unlabelled])):
+            part.fade(factor)
+        self.counted *= factor
+        self.counted_unlabelled *= factor
 
     def merge(
         self, other: Self, columns: Indices | None = None, n_targets: int | None = None

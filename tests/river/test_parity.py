@@ -116,7 +116,7 @@ def test_each_row_is_featurised_once_to_be_predicted_and_learnt(basis, monkeypat
         return original(self, columns, values)
 
     monkeypatch.setattr(FeatureMap, "transform_row", counted)
-    named = river.ExpChi2Classifier(512, basis=basis, seed=0)
+    named = river.ExpChi2Classifier(512, basis=basis, latest_rows=0, half_life=None, seed=0)
     learnt(named, ROWS[:200], LABELS)
     before = len(calls)
     for row, label in zip(ROWS[200:], LABELS[200:], strict=True):

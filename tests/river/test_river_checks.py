@@ -63,4 +63,4 @@ def test_docstrings_describe_all_parameters(cls):
     assert np.isscalar(cls(8).n_samples_seen_)
     assert "half_life" in names
     with pytest.raises(ValueError, match="half_life must be a number of rows"):
-        cls(8, half_life="auto").observe_one({"a": 1.0})
+        cls(8, half_life="ever").observe_one({"a": 1.0})

@@ -47,7 +47,7 @@ def test_frames_of_rows_with_and_without_labels_are_rows_one_by_one(name):
 
 
 def test_between_two_solutions_the_last_model_answers():
-    model = ExpChi2Classifier(64, seed=0)
+    model = ExpChi2Classifier(64, latest_rows=0, half_life=None, seed=0)
     last, changes = None, []
     for position, (row, label) in enumerate(zip(ROWS[:128], LABELS, strict=False), 1):
         learnt(model, [row], [label])

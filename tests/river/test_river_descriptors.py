@@ -58,7 +58,7 @@ def test_group_lasso_finds_the_descriptor_that_matters():
         for row, other in zip(ROWS, noise.tolist(), strict=True)
     ]
     kinds = {"noise": "noise ", "colour": "colour "}
-    params = {"n_components": 64, "descriptors": kinds, "seed": 0}
+    params = {"n_components": 64, "descriptors": kinds, "latest_rows": 0, "seed": 0}
     path = learnt(ExpChi2Regressor(**params), rows[:448], NUMBERS).descriptor_path_
     assert list(path) == ["colour", "noise"]
     between = np.sqrt(path["colour"] * path["noise"])
