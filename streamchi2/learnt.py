@@ -21,8 +21,7 @@ from streamchi2.solvers.choice import Choice, LearnerSpec
 from streamchi2.solvers.dual import DualFactor
 from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block
-from streamchi2.statistics.feature_statistics import FeatureStatistics
-from streamchi2.statistics.latest_rows import LatestRows
+from streamchi2.statistics.feature_statistics import FeatureStatistics, Kept
 from streamchi2.statistics.sample import keys_of
 from streamchi2.statistics.targets import Targets, matrix
 
@@ -48,10 +47,6 @@ class Settings:
         Whether they are kept of each class by itself.
     row_by_row : bool
         Whether rows are featurised one by one, and a model is solved whenever a block ends.
-    latest_rows : int
-        How many of the latest rows correct the model, or up to twice as many.
-    forgets : bool
-        Whether it forgets by itself where the world changes.
     """
 
     n_features: int
@@ -60,13 +55,16 @@ class Settings:
     learns: bool = True
     by_class: bool = False
     row_by_row: bool = False
-    latest_rows: int = 0
-    forgets: bool = False
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it forgets by itself where the world changes."""
+        return self.spec is not None and self.spec.forgets
 
     @property
     def keeps_latest(self) -> bool:
         """Whether the latest rows are kept: to correct the model, or to begin anew from them."""
-        return self.latest_rows > 0 or self.forgets
+        return self.spec is not None and (self.spec.latest_rows > 0 or self.spec.forgets)
 
     @property
     def first_rows(self) -> int:
@@ -193,6 +191,11 @@ class Learnt:
         return 0 if self.targets is None else self.targets.n_columns
 
     @property
+    def counted(self) -> float:
+        """Labelled rows that still count."""
+        return 0.0 if self.statistics is None else self.statistics.counted
+
+    @property
     def operations_a_row(self) -> float:
         """What learning a row takes: its features, and their products."""
         width = 0 if self.statistics is None else self.statistics.n_features
@@ -297,9 +300,9 @@ class Learnt:
         self.statistics.fade(0.5)
         self.forget_choice()
 
-    def begin_anew(self, latest: LatestRows) -> None:
+    def begin_anew(self, rows: Kept) -> None:
         """Forget all but the latest rows; the map stays, and what it remembers of inputs."""
-        rows, statistics = latest.rows, self.empty().statistics
+        statistics = self.empty().statistics
         assert statistics is not None
         statistics.add(rows.features, rows.targets, self.n_columns, rows.weights, rows.keys)
         self.statistics = statistics

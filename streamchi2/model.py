@@ -23,7 +23,7 @@ from streamchi2.solvers.components import Components, NumberOfComponents
 from streamchi2.solvers.dual import DualFactor
 from streamchi2.solvers.group_lasso import GroupLasso
 from streamchi2.solvers.left_out import GramSpectrum, SampledRows
-from streamchi2.solvers.linear_model import InverseRoot, LinearModel
+from streamchi2.solvers.linear_model import LinearModel
 from streamchi2.solvers.problem import RegressionProblem
 from streamchi2.statistics.feature_statistics import FeatureStatistics
 from streamchi2.statistics.forgetting import ExpectedErrors
@@ -39,14 +39,12 @@ __all__ = [
     "choose",
     "components_of",
     "descriptor_entries",
-    "familiar",
     "fit",
     "is_dual",
 ]
 
 _SPECTRUM_ROWS = 512  # of which eigenvectors are taken
 _SAMPLED_ROWS = 1024  # that are left out under the moments of all rows
-_FAMILIAR = 0.95  # share of the sampled rows
 
 
 class Learnt(Protocol):
@@ -71,22 +69,22 @@ class Model(Value):
         On the features, its outputs in the order of ``classes``.
     targets : Targets
         What was known of the targets.
+    expected : ExpectedErrors
+        Squared errors of rows that were left out.
     calibration : Calibration or None, default=None
         Shifts of scores, and what makes probabilities of them, where outputs are labels.
     feature_map : FeatureMap or None, default=None
         From rows to features; None where rows are features.
     scales : ndarray or None, default=None
         Of the descriptors, by group lasso.
-    expected : ExpectedErrors or None, default=None
-        Squared errors of rows that were left out.
     """
 
     linear: LinearModel
     targets: Targets
+    expected: ExpectedErrors
     calibration: Calibration | None = None
     feature_map: FeatureMap | None = None
     scales: Array | None = None
-    expected: ExpectedErrors | None = None
 
     @cached_property
     def classes(self) -> NDArray[Any]:
@@ -122,8 +120,8 @@ class Model(Value):
     def _order(self) -> NDArray[np.intp]:
         return self.targets.classes_sorted[1]
 
-    def corrected(self, more: Array) -> Model:
-        """Return the model with other coefficients, by what is to be added to them."""
+    def with_more(self, more: Array) -> Model:
+        """Return the model with so much added to its coefficients."""
         return replace(self, linear=replace(self.linear, coef=self.linear.coef + more))
 
     def probabilities(self, scores: Array) -> Array:
@@ -161,7 +159,7 @@ def choose(learnt: Learnt, spec: LearnerSpec) -> Choice:
             sizes = _class_weights(statistics) * (1.0 if factors is None else factors)
             sizes = sizes / sizes.sum()
             calibration = Calibration.of_classes(scores, shares, weights, sizes, spec.class_shift)
-    units = sample.units if by_variance else np.ones(shares.shape[1])
+    units = sample.units if by_variance else np.ones(1)
     expected = ExpectedErrors.of(targets.kind, residuals, shares, weights, units)
     return Choice(alpha, statistics.counted, expected, calibration, scales)
 
@@ -194,7 +192,7 @@ def fit(
     order, calibration = targets.classes_sorted[1], choice.calibration
     if calibration is not None:
         calibration = calibration.ordered(order)
-    parts = targets, calibration, learnt.feature_map, scales, choice.expected
+    parts = targets, choice.expected, calibration, learnt.feature_map, scales
     return Model(linear.ordered(order), *parts)
 
 
@@ -203,21 +201,6 @@ def is_dual(learnt: Learnt, spec: LearnerSpec) -> bool:
     kept = None if learnt.statistics is None else learnt.statistics.kept
     simple = spec.penalty == "ridge" and spec.n_pca is None and spec.fit_intercept
     return kept is not None and simple and spec.alpha != 0.0
-
-
-def familiar(learnt: Learnt, alpha: float, features: Floats) -> NDArray[np.bool_]:
-    """Tell which rows have no larger leverage than 95 % of the sampled ones, each left out."""
-    statistics, _ = _labelled(learnt)
-    sample = statistics.sampled(_SAMPLED_ROWS)
-    with one_blas_thread:
-        moments = statistics.regression(whole=False)
-        root = InverseRoot(moments.scatter, alpha)
-        of_sampled, of_rows = (
-            root.leverages(np.asarray(rows, dtype=np.float64) - moments.mean)[:, 0]
-            for rows in (sample.rows, features)
-        )
-    rest = np.maximum(1.0 - sample.weights * of_sampled, np.finfo(np.float64).eps)
-    return np.asarray(of_rows <= np.quantile(of_sampled / rest, _FAMILIAR))
 
 
 def components_of(learnt: Learnt, n_pca: NumberOfComponents) -> Components:

@@ -216,8 +216,8 @@ class DescriptorReadings(ModelReadings, ComponentReadings):
     @property
     def forgotten_(self) -> tuple[Forgotten, ...]:
         """With ``half_life="auto"``: when it has forgotten, how much, and why."""
-        history: tuple[Forgotten, ...] = self._fitted_stream().forgetting.history
-        return history
+        latest = self._fitted_stream().latest
+        return () if latest is None else tuple(latest.forgetting.history)
 
     @property
     def descriptor_path_(self) -> dict[str, float]:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,9 @@ from scipy import sparse
 from streamchi2.checks.rows import Array, Floats, Rows
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import MapSpec
+from streamchi2.latest_rows import LEAST_ROWS, PENALTIES, LatestRows
 from streamchi2.learnt import Learnt, Settings
-from streamchi2.model import Model, choose, familiar, fit, is_dual
+from streamchi2.model import Model, choose, fit, is_dual
 from streamchi2.provenance import Provenance, merged_provenance
 from streamchi2.saving import register
 from streamchi2.solvers.choice import Choice, LearnerSpec
@@ -31,18 +32,10 @@ from streamchi2.statistics import schedule
 from streamchi2.statistics.buffer import Block, PendingRows, Row
 from streamchi2.statistics.feature_statistics import Kept
 from streamchi2.statistics.forgetting import Forgetting, Forgotten
-from streamchi2.statistics.latest_rows import LEAST_ROWS, PENALTIES, LatestRows
 from streamchi2.statistics.targets import Targets, is_given, moved
 from streamchi2.threads import checkpoint, deferred_interrupts, one_blas_thread
 
 Result = TypeVar("Result")
-
-
-class Compared(NamedTuple):
-    """A labelled row whose predictions have been compared with its target."""
-
-    latest: LatestRows  # this one included
-    forgetting: Forgetting
 
 
 class Stream:
@@ -83,7 +76,6 @@ class Stream:
         "unsolved": bool,
         "work": tuple[float, float],
         "latest": LatestRows | None,
-        "forgetting": Forgetting,
     }
 
     def __init__(
@@ -103,7 +95,6 @@ class Stream:
         self.unsolved = False  # whether another one is due
         self.work = 0.0, 0.0  # operations of learning and of solving
         self.latest: LatestRows | None = None  # from the first plan on, if they are to be kept
-        self.forgetting = Forgetting()
         self._start()
 
     def _start(self) -> None:
@@ -114,7 +105,6 @@ class Stream:
         self.torn = False
         self._young: Learnt | None = None
         self._results: tuple[int, dict[Hashable, Any]] = 0, {}
-        self._scored: tuple[Any, ...] = (None,) * 4  # model, latest rows, features, their scores
         self._lengths = self._block_lengths()
 
     @property
@@ -178,7 +168,7 @@ class Stream:
                     checkpoint()
                     pending = self.pending.copy()
                     pending.extend(arrived.part(0, n_missing))
-                    messages += self._end_block(pending, spec)
+                    messages += self._end_block(pending, spec, self.latest)
                     arrived = arrived.part(n_missing, arrived.n_rows)
                 rest = self.pending.copy()
                 rest.extend(arrived)
@@ -218,17 +208,15 @@ class Stream:
         spec : LearnerSpec or None, default=None
             How models are solved, where there are any.
         """
-        pending, labelled = self.pending, is_given(target)
-        compared = None
-        if self.latest is not None and labelled and features is not None and spec is not None:
+        pending, labelled, latest = self.pending, is_given(target), self.latest
+        if latest is not None and labelled and features is not None and spec is not None:
             self.latest_model(spec)  # which the latest rows are to correct
-            compared = self._compared(self.latest, self.forgetting, features, target, weight)
+            latest = self.latest and self.latest.after(features, target, weight)
         most, most_labelled = self._lengths
         ends = pending.n_rows + 1 >= most or pending.n_labelled + labelled >= most_labelled
-        if not ends and not self._begins_anew(compared):
-            self.targets = after
+        if not ends and not self._begins_anew(latest, self.n_rows + 1):
+            self.targets, self.latest = after, latest
             pending.append(row, target, weight, features, labelled)
-            self._take(compared)
             self.version += 1
             return False
         with self.lock, deferred_interrupts(), one_blas_thread:
@@ -237,7 +225,7 @@ class Stream:
             arrived = pending.copy()
             arrived.append(row, target, weight, features, labelled)
             try:
-                messages = self._end_block(arrived, spec, compared)
+                messages = self._end_block(arrived, spec, latest)
             except BaseException:
                 if self.pending is pending and not self.torn:
                     self.targets = before
@@ -270,23 +258,23 @@ class Stream:
     def _end_block(
         self,
         arrived: PendingRows,
-        spec: LearnerSpec | None = None,
-        compared: Compared | None = None,
+        spec: LearnerSpec | None,
+        latest: LatestRows | None,
     ) -> list[Warning]:
         """Learn pending rows that complete a block, and return what is to be warned of."""
         due, solving = False, self.work[1]
         if spec is not None:
             due, solving = self._solution_due(arrived.n_rows)
-            if self.unsolved and (self.latest is not None or not due):
+            if self.unsolved and not due:
                 self._solve(spec)  # of what there is before this block
         if self.learnt is not None:
-            messages = self._learn_block(self.learnt, arrived, spec, compared)
+            messages = self._learn_block(self.learnt, arrived, spec, latest)
         elif arrived.n_rows >= self.plan_at:
             messages = self._grow_up(arrived)
         else:
-            messages = self._stay_young(arrived, compared)
+            messages = self._stay_young(arrived, latest)
         self.work, self.unsolved = (self.work[0], solving), self.unsolved or due
-        self._forget(spec)
+        self._forget()
         return messages
 
     def _learn_block(
@@ -294,30 +282,28 @@ class Stream:
         learnt: Learnt,
         arrived: PendingRows,
         spec: LearnerSpec | None,
-        compared: Compared | None,
+        latest: LatestRows | None,
     ) -> list[Warning]:
         learnt.targets = self.targets  # columns without rows change nothing
         block, features = arrived.part(0, arrived.n_rows, self._n_columns)
         prepared = learnt.prepare(block, features, self.n_jobs)
-        latest, forgetting = compared or (self.latest, self.forgetting)
         if latest is not None and spec is not None and not self.settings.row_by_row:
-            latest, forgetting = self._after_block(latest, block, prepared.features)
+            self.latest_model(spec)
+            latest = _after(self.latest, block, prepared.features)
         if latest is not None and prepared.keys is not None:
             latest = latest.with_keys(prepared.keys[block.labelled()])
         with self._committing():
             learnt.commit(prepared)
-            self.latest, self.forgetting = latest, forgetting
+            self.latest = latest
             self._to_next_block(block.n_rows)
         learnt.conclude()
         return learnt.warnings
 
-    def _stay_young(self, arrived: PendingRows, compared: Compared | None) -> list[Warning]:
+    def _stay_young(self, arrived: PendingRows, latest: LatestRows | None) -> list[Warning]:
         young = self._young_learnt(arrived)
-        latest, forgetting = compared or (self.latest, self.forgetting)
         if young.planned_on == arrived.n_rows:  # under another map than before
             latest = self._latest_of(young, arrived.part(0, arrived.n_rows, self._n_columns)[0])
-        self.pending, self._young = arrived, young
-        self.latest, self.forgetting = latest, forgetting
+        self.pending, self._young, self.latest = arrived, young, latest
         self._lengths = self._block_lengths()
         return []
 
@@ -348,105 +334,43 @@ class Stream:
         """Return the latest labelled rows of a block under the map of what was learnt."""
         if not self.settings.keeps_latest:
             return None
-        size, penalties = self.settings.latest_rows, tuple(PENALTIES)
-        if not size:
-            size, penalties = LEAST_ROWS, ()
+        corrects = self.spec is not None and self.spec.latest_rows
+        size, penalties = (corrects, PENALTIES) if corrects else (LEAST_ROWS, ())
         chosen = np.flatnonzero(block.labelled())[-2 * size :]
         rows, weights = block.rows[chosen], block.weights[chosen]
         assert block.targets is not None
         features = learnt.featurised(rows, self.n_jobs)
         kept = Kept(features, block.targets[chosen], weights, learnt.keys(rows))
-        compared = np.zeros(2 + len(penalties)) if self.latest is None else self.latest.compared
-        return LatestRows.of(size, penalties, kept, compared)
+        state = np.zeros(2 + len(penalties)), Forgetting()
+        if self.latest is not None:
+            state = self.latest.compared, self.latest.forgetting
+        return LatestRows.of(size, penalties, kept, *state)
 
-    def _compared(
-        self,
-        latest: LatestRows,
-        forgetting: Forgetting,
-        features: Floats,
-        target: Any,
-        weight: float,
-    ) -> Compared | None:
-        """Compare the predictions of a labelled row with its target; nothing is changed yet."""
-        model = self.solved
-        if model is None or model.expected is None:
-            return None
-        kind, expected = model.targets.kind, model.expected
-        scores = self._candidates(model, latest, features)
-        answer = model.answers(np.asarray(target)[None])[0]
-        squares = np.square(scores - answer)
-        if kind == "numbers":
-            squares /= expected.units
-        if self.settings.forgets:
-            forgetting = forgetting.after(*expected.beside(kind, target, squares[0]))
-        row = features, target, weight, scores, answer, squares.sum(axis=1)
-        return Compared(latest.after(*row), forgetting)
-
-    def _candidates(self, model: Model, latest: LatestRows, features: Floats) -> Array:
-        """Return the scores of a row without a correction and with each, worked out once."""
-        key, last = (model, latest, features), self._scored
-        if any(mine is not theirs for mine, theirs in zip(key, last, strict=False)):
-            plain = model.linear.scores_of_row(features)
-            last = self._scored = *key, latest.scores(features, plain)
-        return np.asarray(last[-1])
-
-    def _take(self, compared: Compared | None) -> None:
-        if compared is not None:
-            self.latest, self.forgetting = compared
-
-    def _after_block(
-        self, latest: LatestRows, block: Block, features: Floats | None
-    ) -> tuple[LatestRows, Forgetting]:
-        """Return the latest rows after those of a block, compared and added one by one."""
-        forgetting = self.forgetting
-        assert features is not None
-        assert block.targets is not None
-        for index in np.flatnonzero(block.labelled()).tolist():
-            row = features[index], block.targets[index], float(block.weights[index])
-            compared = self._compared(latest, forgetting, *row)
-            latest, forgetting = compared or (latest, forgetting)
-        return latest, forgetting
-
-    def _begins_anew(self, compared: Compared | None) -> bool:
-        """Tell whether a row shows that the world is another one; of numbers blocks do."""
-        if compared is None or not self.settings.forgets or self.learnt is None:
+    def _begins_anew(self, latest: LatestRows | None, position: int) -> bool:
+        """Tell whether the latest rows show that the world is another one: that ends a block."""
+        if latest is None or self.learnt is None or not self.settings.forgets:
             return False
-        has_classes = self.targets is not None and self.targets.kind != "numbers"
-        return has_classes and compared.forgetting.begins_anew(self.n_rows + 1)
+        return latest.forgetting.begins_anew(position)
 
-    def _forget(self, spec: LearnerSpec | None) -> None:
+    def _forget(self) -> None:
         """Forget where the latest rows show, at the end of a block, that the world has changed."""
-        learnt, latest, forgetting = self.learnt, self.latest, self.forgetting
-        if not self.settings.forgets or learnt is None or latest is None or spec is None:
+        learnt, latest, kept = self.learnt, self.latest, 0.5
+        if not self.settings.forgets or learnt is None or latest is None:
             return
-        assert learnt.statistics is not None
-        begins_anew = forgetting.begins_anew(self.n_rows)
-        if not begins_anew and not forgetting.halves(learnt.statistics.counted):
-            return
-        ratio = forgetting.ratio
-        if self.targets is not None and self.targets.kind == "numbers":
-            ratio = self._familiar_ratio(learnt, latest, spec)
-            begins_anew = begins_anew and schedule.is_far_worse(ratio)
-            if not schedule.is_worse(ratio):
-                self.forgetting = forgetting.cleared()
-                return
-        if begins_anew:
-            learnt.begin_anew(latest)
-        else:
+        forgetting = latest.forgetting
+        if self._begins_anew(latest, self.n_rows):
+            learnt.begin_anew(latest.rows)
+            kept = 0.0
+        elif forgetting.halves(learnt.counted):
             with self._committing():
                 learnt.halve()
-        counted = learnt.statistics.counted
-        forgotten = Forgotten(self.n_rows, 0.0 if begins_anew else 0.5, counted, ratio)
-        self.forgetting, self.unsolved = forgetting.cleared(forgotten), True
+        else:
+            return
+        forgotten = Forgotten(self.n_rows, kept, learnt.counted, forgetting.ratio)
+        self.latest = replace(latest, forgetting=forgetting.cleared(forgotten))
+        self.unsolved = True
         self._lengths = self._block_lengths()
         learnt.conclude()
-
-    def _familiar_ratio(self, learnt: Learnt, latest: LatestRows, spec: LearnerSpec) -> float:
-        """Return the ratio of errors for those of the latest rows that are no news to the model."""
-        choice = self.choice(spec)
-        assert choice is not None
-        counts = familiar(learnt, choice.alpha, latest.rows.features) & (latest.errors >= 0.0)
-        return choice.expected.ratio(latest.errors[counts])
 
     @contextmanager
     def _committing(self) -> Iterator[None]:
@@ -574,11 +498,9 @@ class Stream:
         self.latest_model(spec)  # which the latest rows have corrected so far
         latest, pending = self.latest.copy(), self.pending
         if pending.n_rows:
-            block, features = pending.part(0, pending.n_rows, self._n_columns)
-            features = self.learnt.featurised(block.rows, self.n_jobs)
-            latest, _ = self._after_block(latest, block, features)
-        latest = latest.renewed(_residuals(model, latest))
-        return model.corrected(latest.coefficients()) if latest.best else model
+            block, _ = pending.part(0, pending.n_rows, self._n_columns)
+            latest = _after(latest, block, self.learnt.featurised(block.rows, self.n_jobs))
+        return latest.renewed(model).corrected() or model
 
     def latest_model(self, spec: LearnerSpec) -> Model | None:
         """Return the model as of the last end of a block at which one was solved, or None."""
@@ -591,11 +513,11 @@ class Stream:
 
     def scores_of_row(self, model: Model, features: Floats) -> Array:
         """Return the shifted scores of one row, corrected by the latest rows if there are some."""
-        if self.latest is None:
-            return model.scores_of_row(features)
         with self.lock:
-            scores = self._candidates(model, self.latest, features)[self.latest.best]
-        return np.asarray(scores - model.shifts)
+            latest = self.latest
+            if latest is None or latest.model is not model:  # another thread has learnt meanwhile
+                return model.scores_of_row(features)
+            return np.asarray(latest.scores(features)[latest.best] - model.shifts)
 
     def choice(self, spec: LearnerSpec) -> Choice | None:
         """Return what was chosen where a choice was last due; None before the first one.
@@ -637,7 +559,7 @@ class Stream:
             factor = present.grown_factor(choice) if is_dual(present, spec) else None
             self.solved = fit(present, spec, choice, factor)
             if self.latest is not None:
-                self.latest = self.latest.renewed(_residuals(self.solved, self.latest))
+                self.latest = self.latest.renewed(self.solved)
         self.unsolved = False
 
     def merge(self, other: Self, spec: LearnerSpec | None = None) -> None:
@@ -700,7 +622,7 @@ class Stream:
         differences: list[tuple[str, Any, Any]] = []
         differences.append(("n_features_in_", self.n_features, shard.n_features))
         differences.append(("feature_names_in_", self.names, shard.names))
-        for name in ("half_life", "learns", "by_class", "latest_rows", "forgets"):
+        for name in ("half_life", "learns", "by_class"):
             mine, theirs = (getattr(side.settings, name) for side in (self, shard))
             differences.append((name, mine, theirs))
         if self.spec is not None and shard.spec is not None:
@@ -776,9 +698,15 @@ def _tell(messages: Any) -> None:
         warnings.warn(message, stacklevel=4)
 
 
-def _residuals(model: Model, latest: LatestRows) -> Array:
-    """Return what a model leaves of the targets of the latest rows."""
-    return model.answers(latest.rows.targets) - model.linear.scores(latest.rows.features)
+def _after(latest: LatestRows | None, block: Block, features: Floats | None) -> LatestRows:
+    """Return the latest rows after those of a block, compared and added one by one."""
+    assert latest is not None
+    assert features is not None
+    assert block.targets is not None
+    for index in np.flatnonzero(block.labelled()).tolist():
+        weight = float(block.weights[index])
+        latest = latest.after(features[index], block.targets[index], weight)
+    return latest
 
 
 def _all_equal(rows: Rows) -> bool:

@@ -59,18 +59,6 @@ themselves
     return as_positive_float(value, name="half_life")
 
 
-def as_latest_rows(params: Mapping[str, Any]) -> tuple[int, bool]:
-    """Return ``latest_rows``, and whether ``half_life`` is "auto"; not of other estimators.
-
-    >>> as_latest_rows({"latest_rows": 64, "half_life": "auto"}), as_latest_rows({})
-    ((64, True), (0, False))
-    """
-    if "latest_rows" not in params:
-        return 0, False
-    forgets = isinstance(params["half_life"], str) and params["half_life"] == "auto"
-    return as_positive_int(params["latest_rows"], name="latest_rows", minimum=0), forgets
-
-
 def as_seed(value: Any, *, name: str = "seed") -> int:
     """Return a seed as a non-negative int of Python's own, which a file has a place for.
 

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from streamchi2.checks.params import as_latest_rows
 from streamchi2.checks.rows import Rows, as_estimator_rows, check_named_alike
 from streamchi2.estimators.base import StreamEstimator, names_of, refuse_change
 from streamchi2.estimators.descriptors import resolved_columns
@@ -52,15 +51,8 @@ class MapEstimator(MapReadings, StreamEstimator):
         # Checked once before the draw: a refusal must not advance a shared random state.
         spec = self._map_spec(n_features, 0, X)
         seeded = spec.with_seed(drawn_seed(self.random_state))
-        settings = Settings(
-            n_features,
-            seeded,
-            spec.half_life,
-            self._learns,
-            self._is_balanced(),
-            False,
-            *as_latest_rows(self.get_params(deep=False)),
-        )
+        by_class = self._is_balanced()
+        settings = Settings(n_features, seeded, spec.fading, self._learns, by_class)
         return Stream(settings, names_of(X), targets)
 
     def _refuse_changes(self, stream: Stream) -> None:
@@ -73,12 +65,6 @@ class MapEstimator(MapReadings, StreamEstimator):
         difference = self._map_spec(stream.n_features, seed).difference(before)
         if difference is not None:
             refuse_change(*difference)
-        settings, (n_latest, forgets) = stream.settings, as_latest_rows(self.get_params(deep=False))
-        if n_latest != settings.latest_rows:
-            refuse_change("latest_rows", n_latest, settings.latest_rows)
-        if forgets != settings.forgets:
-            before = "auto" if settings.forgets else settings.half_life
-            refuse_change("half_life", self.half_life, before)
 
     def _map_spec(self, n_features: int, seed: int, X: Any = None) -> MapSpec:
         """Return the checked parameters of the map; ``X`` is a first batch, None a later one."""

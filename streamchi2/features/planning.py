@@ -37,7 +37,7 @@ def plan_block(
 
     One that is not final serves for a while: it is planned quickly.
     """
-    histogram, beta = LogHistogram(half_life=spec.half_life), spec.beta
+    histogram, beta = LogHistogram(half_life=spec.fading), spec.beta
     histogram.absorb(rows, weights)
     if isinstance(beta, str):
         n_rows = _DISTANCE_ROWS if final else _PROVISIONAL_ROWS

@@ -12,7 +12,7 @@ import numpy as np
 from streamchi2.bases import BASES, OPEN_ENDED, Basis, HashBuckets, LandmarkRows
 from streamchi2.checks.params import (
     as_choice,
-    as_latest_rows,
+    as_half_life,
     as_positive_float,
     as_positive_int,
     divided,
@@ -30,7 +30,7 @@ from streamchi2.statistics.log_histogram import LogHistogram
 _LARGEST_VALUES = {"float32": 1e60, "float64": 1e280}
 _LEAST_VALUE = 1e-60  # in float32: features of smaller ones vanish in sums, then altogether
 _OF_DESCRIPTOR = ("beta", "dof", "series", "n_terms", "basis", "n_buckets")
-_SHARED = ("norm", "adapt", "half_life", "dtype")  # by all descriptors
+_SHARED = ("norm", "adapt", "half_life", "latest_rows", "dtype")  # by all descriptors
 
 
 @saved("block_spec")
@@ -52,7 +52,8 @@ class BlockSpec(Value):
     n_terms: int | str
     n_buckets: int | str | None = "auto"
     adapt: bool
-    half_life: float | None
+    half_life: float | str | None
+    latest_rows: int = 0
     seed: int
     dtype: str = "float32"
     landmarks: LandmarkRows | None = None  # normalized like all rows
@@ -69,13 +70,19 @@ class BlockSpec(Value):
         _is_auto(self.n_terms, self.series_class.check_n_terms, name="n_terms")
         if not isinstance(self.adapt, bool | np.bool_):
             raise TypeError(f"adapt must be True or False, got {self.adapt!r}")
-        LogHistogram(half_life=self.half_life)
+        LogHistogram(half_life=self.fading)
+        as_positive_int(self.latest_rows, name="latest_rows", minimum=0)
         sizes_itself = self.basis_class.sizes_itself and self.n_features < OPEN_ENDED
         if self.n_components is not None or not sizes_itself:
             as_positive_int(self.n_components, name="n_components")
         self._check_buckets()
         if self.landmarks is not None:
             self._check_landmarks(self.landmarks)
+
+    @property
+    def fading(self) -> float | None:
+        """The half-life of rows: inputs of another world are inputs all the same."""
+        return None if self.half_life == "auto" else self.half_life  # type: ignore[return-value]
 
     def _check_buckets(self) -> None:
         n_buckets = self.n_buckets
@@ -200,8 +207,8 @@ class MapSpec(Value):
                     f"{whole.shape[1]} and {n_features}"
                 )
         shared = {name: params[name] for name in _SHARED if name in params}
-        if as_latest_rows(params)[1]:
-            shared["half_life"] = None  # the inputs of another world are inputs all the same
+        if "latest_rows" not in params and params["half_life"] is not None:
+            as_half_life(params["half_life"])  # which is not "auto"
         divided_params = {
             name: of_each(params[name], names, name=name)
             for name in _OF_DESCRIPTOR
@@ -228,9 +235,19 @@ class MapSpec(Value):
         return replace(self, blocks=tuple(seeded))
 
     @property
-    def half_life(self) -> float | None:
-        """One for all: descriptors are of the same rows."""
-        return self.blocks[0].half_life
+    def fading(self) -> float | None:
+        """The half-life of rows, one for all: descriptors are of the same rows."""
+        return self.blocks[0].fading
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the stream forgets by itself where the world changes."""
+        return self.blocks[0].half_life == "auto"
+
+    @property
+    def latest_rows(self) -> int:
+        """How many of the latest rows correct the model, or up to twice as many."""
+        return self.blocks[0].latest_rows
 
     @property
     def norm(self) -> str | None:

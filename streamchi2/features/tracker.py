@@ -110,8 +110,8 @@ class BlockTracker(Value):
     @classmethod
     def of(cls, spec: BlockSpec, block: MapBlock) -> Self:
         """Return the tracker of a stream without rows."""
-        sample = Sample(SAMPLE_ROWS, spec.seed, spec.half_life)
-        return cls(spec, block, LogHistogram(half_life=spec.half_life), sample)
+        sample = Sample(SAMPLE_ROWS, spec.seed, spec.fading)
+        return cls(spec, block, LogHistogram(half_life=spec.fading), sample)
 
     def absorbed(self, rows: Rows, weights: NDArray[np.float64], keys: Keys | None = None) -> Self:
         """Return the tracker after validated rows of positive weight, which may have keys."""
@@ -310,7 +310,7 @@ class Tracker(Value):
             Whether nodes are estimated again where that is due.
         """
         before, first_rows = position - rows.shape[0], self.spec.first_rows
-        due = adapt and reestimation_due(before, position, first_rows, self.spec.half_life)
+        due = adapt and reestimation_due(before, position, first_rows, self.spec.fading)
         parts, messages = [], []
         for part, read in zip(self.parts, parts_of(rows, self.spec.columns), strict=True):
             after = part.absorbed(read, weights, keys if self.spec.columns is None else None)

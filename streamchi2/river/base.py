@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import into_frame, into_series
 
-from streamchi2.checks.params import as_latest_rows, as_seed
+from streamchi2.checks.params import as_seed
 from streamchi2.checks.rows import Floats, as_weights
 from streamchi2.errors import StateMismatchError
 from streamchi2.features import FeatureMap, MapSpec, Tracker
@@ -341,10 +341,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     def _new_stream(self, seed: int) -> Stream:
         spec, by_class = self._map_spec(seed), vars(self).get("class_weight") == "balanced"
-        latest = as_latest_rows(self._get_params())
-        settings = Settings(
-            NAMED_WIDTH, spec, spec.half_life, self._learns, by_class, True, *latest
-        )
+        settings = Settings(NAMED_WIDTH, spec, spec.fading, self._learns, by_class, row_by_row=True)
         return Stream(settings, targets=self._no_targets())
 
     def _no_targets(self) -> Targets | None:

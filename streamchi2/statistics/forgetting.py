@@ -22,7 +22,10 @@ _MEMORY = 0.99  # what an error counts one row later
 _SAMPLED = 10.0  # rows of a class, from which on its errors are known
 # The least that is expected: in a run of one class left-out errors are next to nothing.
 _LEAST = 0.1
-_DEVIATIONS = 4.0  # by which errors must be above what was to be expected
+_COMPARED = 40.0  # rows, faded, from which on errors are compared
+_DEVIATIONS = 4.0  # by which they must be above what was to be expected
+_WORSE, _FAR_WORSE = 1.3, 2.5  # how many times as large they are where the past misleads
+_RANGES = 8  # of numbers, with errors of their own
 _TYPICAL = 0.99  # share of left-out errors of numbers that are no larger than a row can count
 
 
@@ -31,80 +34,89 @@ _TYPICAL = 0.99  # share of left-out errors of numbers that are no larger than a
 class ExpectedErrors(Value):
     """Squared errors of rows that are left out, by what their targets are.
 
-    Of labels there is one error a class, the sum over all its scores; of indicators one for rows
-    that have a label, and one for rows that have not; of numbers one for all rows, each target in
-    units of its variance.
+    Of labels there is one error a class, the sum over all its scores. Each other column has one a
+    range of its values: of indicators 0 and 1, of numbers eight with equally many sampled rows. A
+    value beyond them all is news, and is not compared.
 
     Parameters
     ----------
+    kind : str
+        Of the targets.
     errors, variances, n_sampled : ndarray
-        Mean and variance of the errors, and of how many sampled rows; of indicators first those
-        that have the label.
-    units : ndarray, shape (t,)
+        Mean and variance of the errors, and of how many sampled rows.
+    units : ndarray, shape (t,) or (1,)
         Of the squared errors of each target.
-    largest : float
-        What a row counts at most: numbers may have heavy tails.
+    largest : ndarray, shape (t,) or (1,)
+        What an error counts at most: numbers may have heavy tails.
+    edges : ndarray, shape (t, ranges + 1)
+        Ends of the ranges.
     """
 
+    kind: str
     errors: Array
     variances: Array
     n_sampled: Array
     units: Annotated[Array, "any"]
-    largest: Annotated[float, "any"]
+    largest: Annotated[Array, "any"]
+    edges: Array
 
     @classmethod
     def of(
         cls, kind: str, residuals: Array, answers: Array, weights: Array, units: Array
     ) -> ExpectedErrors:
         """Return what left-out residuals say, shape (m, t); answers are shares of copies."""
-        squares, largest = np.square(residuals) / units, np.inf
-        members = answers
+        squares, largest, n_columns = (
+            np.square(residuals) / units,
+            np.full(1, np.inf),
+            answers.shape[1],
+        )
+        edges = np.tile([0.0, 0.5, 1.0], (n_columns, 1))
+        if kind == "numbers":
+            largest = np.quantile(squares, _TYPICAL, axis=0)
+            squares = np.minimum(squares, largest)
+            edges = np.quantile(answers, np.linspace(0.0, 1.0, _RANGES + 1), axis=0).T
         if kind == "labels":
-            squares = np.repeat(squares.sum(axis=1, keepdims=True), answers.shape[1], axis=1)
-        elif kind == "indicators":
-            squares, members = np.hstack([squares] * 2), np.hstack([answers, 1.0 - answers])
+            members = answers
+            squares = np.repeat(squares.sum(axis=1, keepdims=True), n_columns, axis=1)
         else:
-            squares = squares.sum(axis=1, keepdims=True)
-            largest = float(np.quantile(squares, _TYPICAL))
-            squares, members = np.minimum(squares, largest), np.ones_like(squares)
+            n_ranges = edges.shape[1] - 1
+            ranges = (answers[:, :, None] > edges[:, 1:-1]).sum(axis=2)
+            members = (ranges[:, :, None] == np.arange(n_ranges)).reshape(len(answers), -1)
+            squares = np.repeat(squares, n_ranges, axis=1)
         shares = weights[:, None] * members
         shares /= np.where(shares.any(axis=0), shares.sum(axis=0), 1.0)
         errors = (shares * squares).sum(axis=0)
         variances = (shares * np.square(squares - errors)).sum(axis=0)
-        return cls(errors, variances, members.sum(axis=0), units, largest)
+        counts = members.sum(axis=0, dtype=np.float64)
+        return cls(kind, errors, variances, counts, units, largest, edges)
 
-    def ratio(self, errors: Array) -> float:
-        """Return the mean error of some rows of numbers over what was to be expected."""
-        if schedule.too_few(errors.size):
-            return 1.0
-        return float(np.minimum(errors, self.largest).mean() / max(float(self.errors[0]), _LEAST))
-
-    def beside(self, kind: str, target: Any, squares: Array) -> tuple[float, float, float]:
+    def beside(self, target: Any, squares: Array) -> tuple[float, float, float]:
         """Return the error of a row, and mean and variance of what was to be expected of it.
 
         They are zeros where too little is known.
 
         Parameters
         ----------
-        kind : str
-            Of the targets.
         target : int or ndarray
             A code, or columns.
         squares : ndarray, shape (t,)
             Squared errors of the scores, in their units.
         """
-        if kind != "indicators":
-            group = target if kind == "labels" else 0
-            if group >= self.errors.size or self.n_sampled[group] < _SAMPLED:
+        if self.kind == "labels":
+            if target >= self.errors.size or self.n_sampled[target] < _SAMPLED:
                 return 0.0, 0.0, 0.0
-            observed, variance = min(float(squares.sum()), self.largest), self.variances[group]
-            return observed, max(float(self.errors[group]), _LEAST), float(variance)
-        columns = np.arange(min(squares.size, self.units.size))  # others have come since
-        groups = np.where(target[: columns.size] > 0.5, columns, columns + self.units.size)
-        known = self.n_sampled[groups] >= _SAMPLED
+            observed, variance = float(squares.sum()), float(self.variances[target])
+            return observed, max(float(self.errors[target]), _LEAST), variance
+        n_columns = min(squares.size, len(self.edges))  # others have come since
+        values, edges = target[:n_columns], self.edges[:n_columns]
+        groups = (values[:, None] > edges[:, 1:-1]).sum(axis=1)
+        groups += (edges.shape[1] - 1) * np.arange(n_columns)
+        known = (values >= edges[:, 0]) & (values <= edges[:, -1])
+        known &= self.n_sampled[groups] >= _SAMPLED
         groups = groups[known]
+        observed = float(np.minimum(squares[:n_columns], self.largest)[known].sum())
         expected = float(np.maximum(self.errors[groups], _LEAST).sum())
-        return float(squares[columns][known].sum()), expected, float(self.variances[groups].sum())
+        return observed, expected, float(self.variances[groups].sum())
 
 
 @saved("forgotten")
@@ -170,21 +182,20 @@ class Forgetting(Value):
         """Errors of the latest rows over what was to be expected."""
         return self.observed / self.expected if self.expected > 0.0 else 1.0
 
-    @property
-    def _is_sure(self) -> bool:
-        """Whether enough rows have been compared, and the difference is no chance."""
+    def _exceeds(self, ratio: float) -> bool:
+        """Tell whether errors are so far above what was to be expected, and not by chance."""
         difference = self.observed - self.expected
-        return not schedule.too_few(self.compared) and difference > _DEVIATIONS * self.variance**0.5
+        is_sure = self.compared >= _COMPARED and difference > _DEVIATIONS * self.variance**0.5
+        return is_sure and self.ratio > ratio
 
     def halves(self, counted: float) -> bool:
         """Tell whether all that was learnt is to count half, at the end of a block."""
-        return self._is_sure and schedule.may_halve(counted) and schedule.is_worse(self.ratio)
+        return self._exceeds(_WORSE) and schedule.halving_due(counted)
 
     def begins_anew(self, position: int) -> bool:
         """Tell whether all but the latest rows is to be forgotten."""
         last = self.history[-1].position if self.history else None
-        may = self._is_sure and schedule.may_begin_anew(position, last)
-        return may and schedule.is_far_worse(self.ratio)
+        return self._exceeds(_FAR_WORSE) and schedule.new_beginning_due(position, last)
 
     def cleared(self, *forgotten: Forgotten) -> Self:
         """Return sums of zero, after what has been forgotten."""

@@ -16,10 +16,8 @@ _PROVISIONAL = 256  # rows up to which a reader of a young stream gets a plan on
 _MOST_EQUAL_ROWS = 1024  # a map is planned on so many even if they are all equal
 _NEARLY = 1.0 + 1e-6  # so that the longest half-lives move no position: 63.9999999 rows are 64
 _REESTIMATED = 4  # nodes are looked at again whenever rows have grown so many times
-# Forgetting, by the ratio of the errors of the latest rows to what was to be expected.
-_COMPARED = 40.0  # rows, faded, from which on the ratio says something
-_WORSE, _FIRST_HALVING = 1.3, 1024.0  # ratio, and rows that count
-_FAR_WORSE, _FIRST_BEGINNING, _BETWEEN_BEGINNINGS = 2.5, 512, 100  # ratio, and positions
+_FIRST_HALVING = 1024.0  # rows that count, from which on all may come to count half
+_FIRST_BEGINNING, _BETWEEN_BEGINNINGS = 512, 100  # rows before a stream may begin anew
 
 
 def block_rows(counted: float) -> int:
@@ -152,26 +150,11 @@ def solution_due(learning: float, solving: float) -> bool:
     return solving <= learning
 
 
-def too_few(compared: float) -> bool:
-    """Tell whether so many rows, faded, are too few to compare errors."""
-    return compared < _COMPARED
-
-
-def is_worse(ratio: float) -> bool:
-    """Tell whether errors are so far above what was to be expected that old rows mislead."""
-    return ratio > _WORSE
-
-
-def is_far_worse(ratio: float) -> bool:
-    """Tell whether they are so far above it that old rows are worth nothing."""
-    return ratio > _FAR_WORSE
-
-
-def may_halve(counted: float) -> bool:
+def halving_due(counted: float) -> bool:
     """Tell whether enough rows count, at the end of a block, to let all of them count half."""
     return counted * _NEARLY >= _FIRST_HALVING
 
 
-def may_begin_anew(position: int, last: int | None) -> bool:
-    """Tell whether it is time to forget all but the latest rows, since it was done last."""
+def new_beginning_due(position: int, last: int | None) -> bool:
+    """Tell whether all but the latest rows may be forgotten, since something was forgotten last."""
     return position >= (_FIRST_BEGINNING if last is None else last + _BETWEEN_BEGINNINGS)

@@ -284,6 +284,22 @@ def _sizes(estimator: Any, n_learnt: int) -> list[int]:
     return sorted(sizes)
 
 
+@law("any order")
+def check_any_order(trial: Trial) -> None:
+    """Check that rows sorted by their targets are not taken for a world that changes.
+
+    The last third of the rows is held out. A model that forgets by itself must predict them as well
+    as one that never does, but for four standard errors of the difference.
+    """
+    n_learnt = len(trial.targets) - len(trial.targets) // 3
+    order = sorted(range(n_learnt), key=lambda index: repr(trial.targets[index]))
+    never, by_itself = (
+        _losses(trial, trial.learn(trial.fresh(latest_rows=0, half_life=value), order), n_learnt)
+        for value in (None, "auto")
+    )
+    _compare(never, by_itself, "with half_life=None", "with 'auto', rows sorted by their targets")
+
+
 @law("no trace")
 def check_no_trace(trial: Trial, *, arguments: dict[str, Any], fitted: bool = True) -> Exception:
     """Check that a bad call is refused and leaves the state bit for bit as it was.

@@ -210,6 +210,7 @@ def reasons(front: FrontEnd, estimator: Any) -> dict[str, str]:
     """Return the laws that do not apply to an estimator, each with the reason."""
     by_rows = front.is_river and not hasattr(estimator, "learn_many")
     predicts = front.predicts(estimator)
+    by_itself = repr(getattr(estimator, "half_life", None)) == "'auto'"
     dense = not front.is_river and not get_tags(estimator).input_tags.sparse
     rules = [
         ("cut", by_rows, "the estimator has no learn_many"),
@@ -222,6 +223,7 @@ def reasons(front: FrontEnd, estimator: Any) -> dict[str, str]:
         ("weights", not front.accepts(estimator, front.weights), "the estimator takes no weights"),
         ("no dip", predicts == "nothing", "the estimator predicts no target"),
         ("no dip", forgets(estimator), "it forgets rows, so that more are not learnt"),
+        ("any order", not by_itself, "it does not forget by itself"),
     ]
     return {law: why for law, holds, why in reversed(rules) if holds}
 

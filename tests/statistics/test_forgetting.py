@@ -9,7 +9,7 @@ from streamchi2.statistics.forgetting import ExpectedErrors, Forgetting, Forgott
 
 def expected_of(kind, residuals, answers, weights=None, units=1.0):
     weights = np.ones(len(residuals)) if weights is None else weights
-    units = np.full(answers.shape[1], units)
+    units = np.full(1, units)
     return ExpectedErrors.of(kind, residuals, answers, weights, units)
 
 
@@ -18,16 +18,16 @@ def test_errors_are_expected_by_class():
     residuals = np.where(codes[:, None] == 0, 0.5, 0.1) * np.ones((50, 2))
     expected = expected_of("labels", residuals, np.eye(2)[codes])
     assert_allclose(expected.errors, [0.5, 0.02])
-    assert_allclose(expected.beside("labels", 0, np.array([1.0, 0.5])), (1.5, 0.5, 0.0), atol=1e-15)
+    assert_allclose(expected.beside(0, np.array([1.0, 0.5])), (1.5, 0.5, 0.0), atol=1e-15)
     # In a run of one class left-out errors are next to nothing; the least that is expected is .1.
-    assert_allclose(expected.beside("labels", 1, np.array([0.1, 0.1])), (0.2, 0.1, 0.0), atol=1e-15)
-    assert expected.beside("labels", 2, np.array([1.0, 1.0])) == (0.0, 0.0, 0.0)  # came since
+    assert_allclose(expected.beside(1, np.array([0.1, 0.1])), (0.2, 0.1, 0.0), atol=1e-15)
+    assert expected.beside(2, np.array([1.0, 1.0])) == (0.0, 0.0, 0.0)  # came since
 
 
 def test_classes_of_few_sampled_rows_are_not_compared():
     answers = np.eye(2)[np.repeat([0, 1], [30, 9])]
     expected = expected_of("labels", answers / 2, answers)
-    assert expected.beside("labels", 1, np.array([1.0, 1.0])) == (0.0, 0.0, 0.0)
+    assert expected.beside(1, np.array([1.0, 1.0])) == (0.0, 0.0, 0.0)
 
 
 def test_rows_that_have_a_label_are_not_compared_with_those_that_have_not():
@@ -35,25 +35,34 @@ def test_rows_that_have_a_label_are_not_compared_with_those_that_have_not():
     answers[:20, 0] = 1.0
     residuals = np.where(answers > 0.5, 0.8, 0.4)
     expected = expected_of("indicators", residuals, answers)
-    assert_allclose(expected.errors, [0.64, 0.0, 0.16, 0.16])
+    assert_allclose(expected.errors, [0.16, 0.64, 0.16, 0.0])
     squares = np.array([0.7, 0.2])
-    assert_allclose(
-        expected.beside("indicators", np.array([1.0, 0.0]), squares), (0.9, 0.8, 0.0), atol=1e-15
-    )
-    assert_allclose(
-        expected.beside("indicators", np.array([0.0, 1.0]), squares), (0.7, 0.16, 0.0), atol=1e-15
-    )
-    late = expected.beside("indicators", np.array([1.0, 0.0, 1.0]), squares)
+    for target, said in (([1.0, 0.0], (0.9, 0.8)), ([0.0, 1.0], (0.7, 0.16))):
+        assert_allclose(expected.beside(np.array(target), squares), (*said, 0.0), atol=1e-15)
+    late = expected.beside(np.array([1.0, 0.0, 1.0]), squares)
     assert_allclose(late, (0.9, 0.8, 0.0), atol=1e-15)
 
 
 def test_numbers_are_capped_and_in_units_of_their_variances():
     residuals = np.random.default_rng(0).standard_t(2, size=(1000, 1))
-    expected = expected_of("numbers", residuals, residuals, units=4.0)
+    numbers = np.arange(1000.0)[:, None]
+    expected = expected_of("numbers", residuals, numbers, units=4.0)
     largest = np.quantile(residuals**2 / 4.0, 0.99)
-    assert expected.largest == pytest.approx(largest)
-    assert_allclose(expected.errors, [np.minimum(residuals**2 / 4.0, largest).mean()])
-    assert expected.beside("numbers", np.zeros(1), np.array([1e9]))[0] == expected.largest
+    assert_allclose(expected.largest, [largest])
+    squares = np.minimum(residuals[:, 0] ** 2 / 4.0, largest).reshape(8, 125)
+    assert_allclose(expected.errors, squares.mean(axis=1))
+    assert_allclose(expected.variances, squares.var(axis=1))
+    observed, mean, variance = expected.beside(np.array([130.0]), np.array([1e9]))
+    assert (observed, variance) == (expected.largest[0], expected.variances[1])
+    assert mean == max(expected.errors[1], 0.1)
+
+
+def test_numbers_beyond_all_sampled_ones_are_news():
+    random = np.random.default_rng(1)
+    expected = expected_of("numbers", random.normal(size=(200, 2)), random.uniform(size=(200, 2)))
+    squares = np.array([5.0, 5.0])
+    assert expected.beside(np.array([-0.1, 1.1]), squares) == (0.0, 0.0, 0.0)
+    assert expected.beside(np.array([0.5, 1.1]), squares)[0] == 5.0
 
 
 def after(n_rows, observed, expected=0.2, forgetting=None, variance=0.01):
