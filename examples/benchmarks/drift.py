@@ -1,214 +1,333 @@
-"""Which half-life suits a stream that changes, and what do river's own learners make of it?
+"""How fresh is a model, row by row, and does it forget where, and only where, the world changes?
 
-    python examples/benchmarks/drift.py [--quick] [--peers] [--streams abrupt none ...]
+    python examples/benchmarks/drift.py [--streams digits ...] [--peers] [--capymoa] [--quick]
 
-Progressive validation: each row is predicted, then learnt, and counts are divided by their sums.
-Ours are the classifier for river with no forgetting and with four half-lives; ``--peers`` adds
-river's adaptive random forest, streaming random patches, nearest neighbours in a window and an
-adaptive Hoeffding tree. A learner whose processor time is up (``--seconds``) is judged by the rows
-it has reached, beside the first of the learners on the same rows. Every accuracy has its standard
-error over ``--seeds`` parts or orders of a stream, and the processor time a row stands beside it.
+Each row is predicted, then learnt. Ours are the classifier and the regressor for river: no
+correction by the latest rows and no forgetting, half-lives, corrections alone, forgetting alone,
+and both, which is the default. ``--peers`` adds river's learners, behind a StandardScaler where
+they are linear, ``--capymoa`` MOA's (``pip install capymoa``; they need Java). A learner whose
+processor time is up (``--seconds``) is judged by the rows it has reached.
 
-Streams. rotating and spam are in order of time. Of the others the rows are shuffled, and the labels
-change their meaning: at every quarter (abrupt), back and forth every eighth (recurring), one row
-after the other in the middle half (gradual); shifted changes the inputs instead: at every quarter
-the columns move on by one; none, digits, segments and phishing do not change.
-
-Measured: the first three streams with D = 512, up to 6043 rows and two seeds (standard errors up to
-.009), the next four with D = 256, 2000 rows and three seeds (up to .018), the last three with
-D = 256, at most 2000 rows and one seed.
-
-    stream     never    64    256   1024
-    rotating   .661   .735   .762   .745
-    spam       .949   .924   .948   .958
-    none       .853   .781   .834   .849
-    abrupt     .237   .669   .511   .304
-    recurring  .377   .548   .412   .365
-    gradual    .188   .201   .229   .210
-    shifted    .596   .680   .663   .614
-    digits     .945   .930   .947   .946
-    segments   .919   .878   .915   .920
-    phishing   .910   .894   .909   .910
-
-Decided from this. The default stays half_life=None: where nothing changes a half-life costs
-accuracy, and where something does the best one is anything from 64 to 1024 rows.
+Streams. In their own order: digits, clothes that turn, mail, the price of electricity (six columns,
+three soft bins each). Made: labels that shift, a hyperplane and centres that move, SEA and Agrawal
+with a switch. Sorted by class, in runs of 30 and of 100 rows of a class, and in random order:
+nothing changes there, and beside the accuracy row by row stands that of the model of all rows on
+rows from elsewhere. Of numbers: river's own sets, Friedman's functions with drift, and heavy tails
+in random order. Numbers are judged by their mean absolute error.
 """
 
 import argparse
+import itertools
 import time
 
 import numpy as np
-from data_sets import load
-from river import datasets, ensemble, forest, neighbors, tree
+from data_sets import FOLDER, load
+from river import datasets, ensemble, forest, linear_model, neighbors, preprocessing, rules
+from river.datasets import synth
 from scipy import sparse
 
-from streamchi2.river import ExpChi2Classifier
+from streamchi2.river import ExpChi2Classifier, ExpChi2Regressor
 
-HALF_LIVES = (64.0, 256.0, 1024.0, 4096.0)
-STREAMS = (
-    *("rotating", "spam", "abrupt", "none", "recurring"),
-    *("gradual", "shifted", "digits", "segments", "phishing"),
+NEITHER = {"latest_rows": 0, "half_life": None}
+OURS = {
+    "neither": NEITHER,
+    "half_life=250": NEITHER | {"half_life": 250.0},
+    "half_life=1000": NEITHER | {"half_life": 1000.0},
+    "half_life=4000": NEITHER | {"half_life": 4000.0},
+    "corrections": {"half_life": None},
+    "forgetting": {"latest_rows": 0},
+    "both": {},
+}
+MOA = (
+    *("SAMkNN", "KNN", "AdaptiveRandomForestClassifier", "StreamingRandomPatches"),
+    "StreamingGradientBoostedTrees",
 )
+N_ELSEWHERE = 2000
 
 
-def ours(n_components, seed):
-    """Our learners by name."""
+def hats(columns, n_first=64):
+    """Return three hat functions of each column, with knots at its first values; rows add to one.
 
-    def make(**params):
-        return ExpChi2Classifier(n_components, seed=seed, **params)
-
-    models = {"no forgetting": make()}
-    for half_life in HALF_LIVES:
-        models[f"half_life={half_life:.0f}"] = make(half_life=half_life)
-    return models
-
-
-def peers(seed):
-    """River's learners that follow a change, as they come."""
-    return {
-        "ARFClassifier": forest.ARFClassifier(seed=seed),
-        "SRPClassifier": ensemble.SRPClassifier(seed=seed),
-        "KNNClassifier": neighbors.KNNClassifier(),
-        "HoeffdingAdaptiveTree": tree.HoeffdingAdaptiveTreeClassifier(seed=seed),
-    }
+    Beyond the outer knots the outermost go on in a straight line.
+    """
+    low, high = columns[:n_first].min(axis=0), columns[:n_first].max(axis=0)
+    varies = high > low
+    share = (columns - low) / np.where(varies, high - low, 1.0)
+    middle = np.clip(np.median(share[:n_first], axis=0), 0.05, 0.95)
+    left = np.maximum(middle - share, 0.0) / middle
+    right = np.maximum(share - middle, 0.0) / (1.0 - middle)
+    return np.hstack([left, np.maximum(1.0 - left - right, 0.0), right]) / columns.shape[1]
 
 
-def named(rows, labels):
-    """Return rows as dicts, with their labels."""
-    if not sparse.issparse(rows):
-        names = [f"bin {i}" for i in range(rows.shape[1])]
-        dicts = (dict(zip(names, row, strict=True)) for row in rows.tolist())
-        return list(zip(dicts, labels.tolist(), strict=True))
-    rows = sparse.csr_array(rows)
-    names, values = [f"word {i}" for i in rows.indices.tolist()], rows.data.tolist()
-    ends = zip(rows.indptr[:-1], rows.indptr[1:], labels.tolist(), strict=True)
-    return [(dict(zip(names[a:b], values[a:b], strict=True)), y) for a, b, y in ends]
-
-
-def of_river(source, n_rows):
-    """Return a stream that comes with river, columns with negative values left out."""
-    pairs = list(source)[:n_rows]
-    signed = {key for row, _ in pairs for key, value in row.items() if value < 0}
-    return [({k: v for k, v in row.items() if k not in signed}, y) for row, y in pairs]
-
-
-def in_time(name, n_rows, seed):
-    """Return every so many-th row of a stream in order of time."""
+def in_order(name, n_rows, step=1):
     loaded = load(name)
+    return None if loaded is None else (loaded[0][::step][:n_rows], loaded[1][::step][:n_rows])
+
+
+def digits(n_rows):
+    from sklearn.datasets import load_digits
+
+    rows, labels = load_digits(return_X_y=True)
+    return rows[:n_rows] / rows[:n_rows].sum(axis=1, keepdims=True), labels[:n_rows]
+
+
+def electricity(n_rows):
+    path = FOLDER / "electricity_stream.npz"
+    if not path.exists():
+        return None
+    stored = np.load(path)
+    return hats(stored["X"].astype(float))[:n_rows], stored["y"][:n_rows]
+
+
+def shifted(name, n_rows, at):
+    loaded = in_order(name, n_rows)
     if loaded is None:
         return None
-    rows, labels, _ = loaded
-    every = max(1, len(labels) // n_rows)
-    return named(rows[seed % every :: every], labels[seed % every :: every])
+    rows, labels = loaded
+    return rows, np.where(np.arange(len(labels)) < at, labels, (labels + 1) % 10)
 
 
-def shuffled(name, n_rows, seed, change, descriptor="X"):
-    """Return rows in random order whose labels or columns have been changed by a function."""
-    loaded = load(name, descriptor=descriptor)
+def of_river(stream, n_rows):
+    """Return rows of a generator of river's: what columns have, and what they lack."""
+    pairs = list(itertools.islice(stream, n_rows))
+    columns = np.array([list(map(float, row.values())) for row, _ in pairs])
+    low, high = columns[:64].min(axis=0), columns[:64].max(axis=0)
+    share = np.clip((columns - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)
+    return np.hstack([share, 1.0 - share]) / share.shape[1], np.array([y for _, y in pairs])
+
+
+def switch(before, after, at=3000):
+    return synth.ConceptDriftStream(before, after, position=at, width=50, seed=1)
+
+
+def ordered(name, n_rows, length=None):
+    """Return rows sorted by class, or runs of one class in random order."""
+    loaded = in_order(name, n_rows)
     if loaded is None:
         return None
-    rows, labels, n_train = loaded
-    chosen = np.random.default_rng(1000 + seed).permutation(n_train)[:n_rows]
-    return named(*change(rows[chosen], labels[chosen], seed))
+    rows, labels = loaded
+    order = np.argsort(labels, kind="stable")
+    if length is not None:
+        runs = np.array_split(order, len(order) // length)
+        order = np.concatenate([runs[i] for i in np.random.default_rng(0).permutation(len(runs))])
+    return rows[order], labels[order]
 
 
-def still(rows, labels, seed):
-    return rows, labels
+def table(source, n_rows):
+    """Return a data set of river's with numbers as targets: three hats of every number."""
+    pairs = list(itertools.islice(source, n_rows))
+    keys = [key for key, value in pairs[0][0].items() if isinstance(value, int | float)]
+    columns = np.array([[float(row[key]) for key in keys] for row, _ in pairs])
+    return hats(columns), np.array([float(y) for _, y in pairs])
 
 
-def renamed(labels, concept):
-    return (labels + 3 * concept) % 10
+def approval(n_rows):
+    """Return the shares that polls give, without the date."""
+    pairs = list(itertools.islice(datasets.TrumpApproval(), n_rows))
+    keys = [key for key in pairs[0][0] if key != "ordinal_date"]
+    columns = np.array([[float(row[key]) for key in keys] for row, _ in pairs])
+    return columns / 100.0, np.array([y for _, y in pairs])
 
 
-def abrupt(rows, labels, seed):
-    return rows, renamed(labels, 4 * np.arange(len(labels)) // len(labels))
+def months(n_rows):
+    """Return the year that goes on, and the month, of a series of passengers."""
+    pairs = list(itertools.islice(datasets.AirlinePassengers(), n_rows))
+    year = np.array([[row["month"].year + row["month"].month / 12.0] for row, _ in pairs])
+    month = np.eye(12)[[row["month"].month - 1 for row, _ in pairs]]
+    return np.hstack([hats(year), month]) / 2.0, np.array([float(y) for _, y in pairs])
 
 
-def recurring(rows, labels, seed):
-    return rows, renamed(labels, 8 * np.arange(len(labels)) // len(labels) % 2)
+def heavy(n_rows):
+    random = np.random.default_rng(0)
+    rows = random.dirichlet(np.ones(8), n_rows)
+    return rows, 5.0 * rows[:, 0] + random.standard_t(2, size=n_rows)
 
 
-def gradual(rows, labels, seed):
-    chance = np.clip(2 * np.arange(len(labels)) / len(labels) - 0.5, 0, 1)
-    return rows, renamed(labels, np.random.default_rng(seed).random(len(labels)) < chance)
+STREAMS = {
+    "digits": (digits, 1797),
+    "turning": (lambda n: in_order("fashion_rotating_stream", n, 3), 8000),
+    "mail": (lambda n: in_order("spamassassin_stream", n), 6043),
+    "electricity": (electricity, 20000),
+    "shift at 3000": (lambda n: shifted("fashion_hog", n, 3000), 6000),
+    "shift at 10000": (lambda n: shifted("fashion_bow", n, 10000), 12000),
+    "hyperplane": (
+        lambda n: of_river(
+            synth.Hyperplane(seed=1, n_features=10, n_drift_features=5, mag_change=0.01), n
+        ),
+        6000,
+    ),
+    "centres": (
+        lambda n: of_river(
+            synth.RandomRBFDrift(
+                *(1, 1), n_classes=4, n_features=10, n_centroids=20, change_speed=0.002,
+                n_drift_centroids=20,
+            ),
+            n,
+        ),
+        6000,
+    ),
+    "SEA": (
+        lambda n: of_river(switch(synth.SEA(seed=1, variant=0), synth.SEA(seed=1, variant=3)), n),
+        6000,
+    ),
+    "Agrawal": (
+        lambda n: of_river(
+            switch(
+                synth.Agrawal(seed=1, classification_function=0),
+                synth.Agrawal(seed=1, classification_function=3),
+            ),
+            n,
+        ),
+        6000,
+    ),
+    "words": (lambda n: in_order("fashion_bow", n), 6000),
+    "hog": (lambda n: in_order("fashion_hog", n), 6000),
+    "spambase": (lambda n: in_order("spambase", n), 3600),
+    "words sorted": (lambda n: ordered("fashion_bow", n), 6000),
+    "hog sorted": (lambda n: ordered("fashion_hog", n), 6000),
+    "words, runs of 30": (lambda n: ordered("fashion_bow", n, 30), 6000),
+    "hog, runs of 100": (lambda n: ordered("fashion_hog", n, 100), 6000),
+    "ChickWeights": (lambda n: table(datasets.ChickWeights(), n), 578),
+    "TrumpApproval": (approval, 1001),
+    "AirlinePassengers": (months, 144),
+    "Friedman with drift": (
+        lambda n: table(synth.FriedmanDrift(seed=1, position=(2000, 4000)), n),
+        6000,
+    ),
+    "heavy tails": (heavy, 6000),
+}  # fmt: skip
+ELSEWHERE = {
+    "words sorted": "fashion_bow", "hog sorted": "fashion_hog", "words, runs of 30": "fashion_bow",
+    "hog, runs of 100": "fashion_hog", "words": "fashion_bow", "hog": "fashion_hog",
+}  # fmt: skip
 
 
-def shifted(rows, labels, seed):
-    quarters = 4 * np.arange(len(labels)) // len(labels)
-    return np.concatenate([np.roll(rows[quarters == q], q, axis=1) for q in range(4)]), labels
+def named(rows):
+    """Return rows as dicts."""
+    if sparse.issparse(rows):
+        rows, names = sparse.csr_array(rows), [f"bin {i}" for i in range(rows.shape[1])]
+        ends = itertools.pairwise(rows.indptr.tolist())
+        return [
+            {names[i]: v for i, v in zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())}  # noqa: B905
+            for a, b in ends
+        ]
+    names = [f"bin {i}" for i in range(rows.shape[1])]
+    return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
 
 
-def stream(name, n_rows, seed):
-    """Return rows with labels, in order, or None where the set is not at hand."""
-    made = {
-        "rotating": lambda: in_time("fashion_rotating_stream", n_rows, seed),
-        "spam": lambda: in_time("spamassassin_stream", n_rows, seed),
-        "abrupt": lambda: shuffled("fashion_hog", n_rows, seed, abrupt),
-        "none": lambda: shuffled("fashion_hog", n_rows, seed, still),
-        "recurring": lambda: shuffled("fashion_bow", n_rows, seed, recurring),
-        "gradual": lambda: shuffled("cifar10_three", n_rows, seed, gradual, "colour"),
-        "shifted": lambda: shuffled("fashion_bow", n_rows, seed, shifted),
-        "digits": lambda: shuffled("digits", n_rows, seed, still),
-        "segments": lambda: of_river(datasets.ImageSegments(), n_rows),
-        "phishing": lambda: of_river(datasets.Phishing(), n_rows),
+def peers(numbers):
+    """River's learners, as they come."""
+    if numbers:
+        scaled = preprocessing.StandardScaler
+        return {
+            "LinearRegression": scaled() | linear_model.LinearRegression(),
+            "BayesianLinearRegression": scaled() | linear_model.BayesianLinearRegression(),
+            "KNNRegressor": scaled() | neighbors.KNNRegressor(),
+            "ARFRegressor": forest.ARFRegressor(seed=0),
+            "AMRules": scaled() | rules.AMRules(),
+        }
+    return {
+        "KNNClassifier": neighbors.KNNClassifier(),
+        "ARFClassifier": forest.ARFClassifier(seed=0),
+        "SRPClassifier": ensemble.SRPClassifier(seed=0),
+        "SoftmaxRegression": preprocessing.StandardScaler() | linear_model.SoftmaxRegression(),
     }
-    return made[name]()
 
 
-def validate(model, rows, seconds):
-    """Return which rows were predicted right, and processor time a row in milliseconds."""
-    hits, start = [], time.process_time()
-    for row, label in rows:
-        hits.append(model.predict_one(row) == label)
-        model.learn_one(row, label)
+def validate(model, rows, targets, seconds):
+    """Return predictions, and processor time a row in microseconds."""
+    said, start = [], time.process_time()
+    for row, target in zip(rows, targets, strict=True):
+        said.append(model.predict_one(row))
+        model.learn_one(row, target)
         if time.process_time() - start > seconds:
             break
-    return hits, 1000.0 * (time.process_time() - start) / len(hits)
+    return said, 1e6 * (time.process_time() - start) / len(said)
+
+
+def of_capymoa(rows, targets, seconds):
+    """Yield names, predictions and microseconds a row of MOA's learners."""
+    from capymoa import classifier
+    from capymoa.stream import NumpyStream
+
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    codes = np.searchsorted(np.unique(targets), targets)
+    for name in MOA:
+        stream = NumpyStream(rows, codes, target_type="categorical")
+        model, said, start = getattr(classifier, name)(stream.get_schema()), [], time.process_time()
+        while stream.has_more_instances() and time.process_time() - start < seconds:
+            instance = stream.next_instance()
+            index = model.predict(instance)
+            # Predictions are indices of the schema's labels, in the order in which it has them.
+            said.append(-1 if index is None else int(index))
+            model.train(instance)
+        labels = np.unique(targets)
+        said = [None if index < 0 else labels[index] for index in said]
+        yield f"MOA's {name}", said, 1e6 * (time.process_time() - start) / len(said)
+
+
+def report(name, targets, said, cost, note=""):
+    n_rows, numbers = len(said), targets.dtype.kind == "f"
+    known = targets[:n_rows]
+    if numbers:
+        score = np.mean([abs(one - (guess or 0.0)) for one, guess in zip(known, said, strict=True)])
+    else:
+        score = np.mean([one == guess for one, guess in zip(known, said, strict=True)])
+    reached = "" if n_rows == len(targets) else f"   first {n_rows} rows"
+    print(f"  {name:28} {score:.4f} {cost:8.0f} us a row{reached}{note}", flush=True)
+
+
+def elsewhere(model, name):
+    """Return the accuracy of the model of all rows on rows that are not of the stream."""
+    rows, labels, _ = load(ELSEWHERE[name])
+    alone = model.clone({"latest_rows": 0, "half_life": None})
+    alone._stream, alone._seed = model._stream.copy(), model._seed
+    alone._stream.latest = None
+    chosen = slice(-N_ELSEWHERE, None)
+    guesses = [alone.predict_one(row) for row in named(rows[chosen])]
+    return np.mean(np.array(guesses) == labels[chosen])
 
 
 def compare(name, arguments):
-    results = {}
-    for seed in range(arguments.seeds):
-        rows = stream(name, arguments.rows, seed)
-        if rows is None:
-            return
-        learners = ours(arguments.components, seed)
-        learners |= peers(seed) if arguments.peers else {}
-        for title in arguments.learners or learners:
-            model = learners[title]
-            results.setdefault(title, []).append(validate(model, rows, arguments.seconds))
-    title_of_first, first = next(iter(results.items()))
-    print(f"\n{name}: {len(rows)} rows, {arguments.seeds} seeds", flush=True)
-    for title, runs in results.items():
-        reached = [len(hits) for hits, _ in runs]
-        means = [np.mean(hits) for hits, _ in runs]
-        error = " " * 10
-        if len(means) > 1:
-            error = f" +- {np.std(means, ddof=1) / np.sqrt(len(means)):.4f}"
-        note = ""
-        if min(reached) < len(rows):
-            beside = [np.mean(hits[:n]) for (hits, _), n in zip(first, reached, strict=True)]
-            note = f"   first {min(reached)} rows, {title_of_first} {np.mean(beside):.4f} there"
-        cost = np.median([milliseconds for _, milliseconds in runs])
-        print(
-            f"  {title:22} {np.mean(means):.4f}{error}   {cost:6.2f} ms a row{note}",
-            flush=True,
-        )
+    make, n_rows = STREAMS[name]
+    loaded = make(min(n_rows, arguments.rows))
+    if loaded is None:
+        return
+    matrix, targets = loaded
+    rows, numbers = named(matrix), targets.dtype.kind == "f"
+    kind = ExpChi2Regressor if numbers else ExpChi2Classifier
+    print(f"\n{name}: {len(rows)} rows", flush=True)
+    for title in arguments.learners:
+        model = kind(arguments.components, seed=0, **OURS[title])
+        said, cost = validate(model, rows, targets.tolist(), arguments.seconds)
+        note = f"   elsewhere {elsewhere(model, name):.4f}" if name in ELSEWHERE else ""
+        history = model.forgotten_
+        if history:
+            anew = sum(not past.kept for past in history)
+            note += (
+                f"   halved {len(history) - anew}, begun anew {anew}, first {history[0].position}"
+            )
+        report(title, targets, said, cost, note)
+    for title, model in peers(numbers).items() if arguments.peers else ():
+        report(title, targets, *validate(model, rows, targets.tolist(), arguments.seconds))
+    if arguments.capymoa and not numbers:
+        for title, said, cost in of_capymoa(matrix, targets, arguments.seconds):
+            report(title, targets, said, cost)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--streams", nargs="*", default=STREAMS, choices=STREAMS)
-    parser.add_argument("--components", type=int, default=512)
-    parser.add_argument("--rows", type=int, default=6000, help="of each stream at most")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=120.0, help="of each learner at most")
-    parser.add_argument("--learners", nargs="*", help="some of them by name")
+    parser.add_argument("--streams", nargs="*", default=list(STREAMS), choices=list(STREAMS))
+    parser.add_argument("--learners", nargs="*", default=list(OURS), choices=list(OURS))
+    parser.add_argument("--components", type=int, default=1024)
+    parser.add_argument("--rows", type=int, default=50000, help="of each stream at most")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each learner at most")
     parser.add_argument("--peers", action="store_true", help="river's learners too")
-    parser.add_argument("--quick", action="store_true", help="2000 rows, D = 256, one seed")
+    parser.add_argument("--capymoa", action="store_true", help="MOA's learners too")
+    parser.add_argument("--quick", action="store_true", help="1200 rows, D = 256")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.rows, arguments.components, arguments.seeds = 2000, 256, 1
+        arguments.rows, arguments.components = 1200, 256
     for name in arguments.streams:
         compare(name, arguments)
 
