@@ -191,7 +191,7 @@ STREAMS = {
     "TrumpApproval": (approval, 1001),
     "AirlinePassengers": (months, 144),
     "Friedman with drift": (
-        lambda n: table(synth.FriedmanDrift(seed=1, position=(2000, 4000)), n),
+        lambda n: table(synth.FriedmanDrift(seed=1, position=(1500, 3000, 4500)), n),
         6000,
     ),
     "heavy tails": (heavy, 6000),
@@ -202,17 +202,17 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def named(rows):
-    """Return rows as dicts."""
-    if sparse.issparse(rows):
-        rows, names = sparse.csr_array(rows), [f"bin {i}" for i in range(rows.shape[1])]
-        ends = itertools.pairwise(rows.indptr.tolist())
-        return [
-            {names[i]: v for i, v in zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())}  # noqa: B905
-            for a, b in ends
-        ]
+def named(rows, labels):
+    """Return rows as dicts, with their labels."""
     names = [f"bin {i}" for i in range(rows.shape[1])]
-    return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(rows)
+        keys, values = [names[i] for i in rows.indices.tolist()], rows.data.tolist()
+        ends = itertools.pairwise(rows.indptr.tolist())
+        dicts = (dict(zip(keys[a:b], values[a:b], strict=True)) for a, b in ends)
+    else:
+        dicts = (dict(zip(names, row, strict=True)) for row in rows.tolist())
+    return list(zip(dicts, labels.tolist(), strict=True))
 
 
 def peers(numbers):
@@ -234,10 +234,10 @@ def peers(numbers):
     }
 
 
-def validate(model, rows, targets, seconds):
+def validate(model, rows, seconds):
     """Return predictions, and processor time a row in microseconds."""
     said, start = [], time.process_time()
-    for row, target in zip(rows, targets, strict=True):
+    for row, target in rows:
         said.append(model.predict_one(row))
         model.learn_one(row, target)
         if time.process_time() - start > seconds:
@@ -284,8 +284,7 @@ def elsewhere(model, name):
     alone._stream, alone._seed = model._stream.copy(), model._seed
     alone._stream.latest = None
     chosen = slice(-N_ELSEWHERE, None)
-    guesses = [alone.predict_one(row) for row in named(rows[chosen])]
-    return np.mean(np.array(guesses) == labels[chosen])
+    return np.mean([alone.predict_one(row) == y for row, y in named(rows[chosen], labels[chosen])])
 
 
 def compare(name, arguments):
@@ -294,12 +293,12 @@ def compare(name, arguments):
     if loaded is None:
         return
     matrix, targets = loaded
-    rows, numbers = named(matrix), targets.dtype.kind == "f"
+    rows, numbers = named(matrix, targets), targets.dtype.kind == "f"
     kind = ExpChi2Regressor if numbers else ExpChi2Classifier
     print(f"\n{name}: {len(rows)} rows", flush=True)
     for title in arguments.learners:
         model = kind(arguments.components, seed=0, **OURS[title])
-        said, cost = validate(model, rows, targets.tolist(), arguments.seconds)
+        said, cost = validate(model, rows, arguments.seconds)
         note = f"   elsewhere {elsewhere(model, name):.4f}" if name in ELSEWHERE else ""
         history = model.forgotten_
         if history:
@@ -309,7 +308,7 @@ def compare(name, arguments):
             )
         report(title, targets, said, cost, note)
     for title, model in peers(numbers).items() if arguments.peers else ():
-        report(title, targets, *validate(model, rows, targets.tolist(), arguments.seconds))
+        report(title, targets, *validate(model, rows, arguments.seconds))
     if arguments.capymoa and not numbers:
         for title, said, cost in of_capymoa(matrix, targets, arguments.seconds):
             report(title, targets, said, cost)
