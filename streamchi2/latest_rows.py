@@ -68,8 +68,8 @@ class LatestRows:
         when roots were last made.
     roots : ndarray of float32, shape (corrections, n, n)
         R of the inverses R'R, lower triangles.
-    duals : ndarray of float32, shape (corrections, n, t)
-        Inverses times residuals.
+    duals : ndarray, shape (corrections, n, t)
+        Inverses times residuals, which may be beyond float32.
     """
 
     size: int
@@ -82,7 +82,7 @@ class LatestRows:
     unit: float
     most_weight: float
     roots: Singles
-    duals: Singles
+    duals: Array
     # The last row, its products with the others and its scores: who predicts it then learns it.
     _last: tuple[Any, ...] = field(default=(None, None, None), init=False, repr=False)
 
@@ -136,7 +136,7 @@ class LatestRows:
             products = np.vecdot(self.rows.features, features)
             scores = self.model.linear.scores_of_row(features)[None]
             if self.penalties and products.size:
-                corrections = np.einsum("j,cjt->ct", products, self.duals)
+                corrections = np.einsum("j,cjt->ct", products.astype(np.float64), self.duals)
                 scores = np.concatenate([scores, scores + corrections])
             else:
                 scores = np.repeat(scores, 1 + len(self.penalties), axis=0)
@@ -181,8 +181,8 @@ class LatestRows:
 
     def renewed(self, model: Model) -> Self:
         """Return them beside another model."""
-        rows = self.rows
-        residuals = model.answers(rows.targets) - model.linear.scores(rows.features)
+        features = self.rows.features.astype(np.float64)  # as targets, which may be of any scale
+        residuals = model.answers(self.rows.targets) - model.linear.scores(features)
         duals = _duals(self.roots, residuals)
         return replace(self, model=model, residuals=residuals, duals=duals)
 
@@ -211,8 +211,8 @@ class LatestRows:
 
 
 def _grown(
-    roots: Singles, duals: Singles, products: Singles, length: float, ridges: Array, left: Array
-) -> tuple[Singles, Singles]:
+    roots: Singles, duals: Array, products: Singles, length: float, ridges: Array, left: Array
+) -> tuple[Singles, Array]:
     r"""Return roots and duals with another row, of which corrections leave so much, (c, t).
 
     With k the products of the row with the others, r = R k and b = R'r, the next root is R,
@@ -228,7 +228,7 @@ def _grown(
     grown = np.zeros((len(pivots), n + 1, n + 1), np.float32)
     grown[:, :n, :n] = roots
     grown[:, n, :n], grown[:, n, n:] = columns / -np.sqrt(pivots), 1.0 / np.sqrt(pivots)
-    steps = (left / pivots).astype(np.float32)[:, None]
+    steps = (left / pivots)[:, None]
     earlier = duals - columns[:, :, None] * steps
     return grown, np.concatenate([earlier, steps], axis=1)
 
@@ -239,6 +239,6 @@ def _ridges(penalties: tuple[float, ...], unit: float, most_weight: float, weigh
     return np.asarray(np.array(penalties)[:, None] / shares)
 
 
-def _duals(roots: Singles, residuals: Array) -> Singles:
+def _duals(roots: Singles, residuals: Array) -> Array:
     with one_blas_thread:
-        return np.asarray(roots.mT @ (roots @ residuals.astype(np.float32)))
+        return np.asarray(roots.mT @ (roots @ residuals))

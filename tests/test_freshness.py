@@ -99,6 +99,21 @@ def test_heavy_tails_and_new_regions_are_no_other_world(front_end):
         assert all(past.kept for past in model.model.forgotten_)
 
 
+@pytest.mark.parametrize("factor", [1e-100, 1e50, 1e130])
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
+def test_the_scale_of_targets_and_weights_changes_nothing(front_end, factor):
+    rows, labels = shuffled_digits()
+    numbers = np.where(np.arange(1500) < 1000, labels[:1500], -labels[:1500]) / 10.0
+    said = []
+    for target, weight in ((1.0, 1.0), (factor, 1.0), (1.0, factor)):
+        model = Model(front_end, "ExpChi2Regressor", 64, **BOTH)
+        model.learn(rows[:1500], target * numbers, weight)
+        said.append(model.predict(rows[1500:1600]) / target)
+        assert [past.kept for past in model.model.forgotten_] == [0.0]
+    for other in said[1:]:
+        np.testing.assert_allclose(other, said[0], rtol=1e-3, atol=1e-3)
+
+
 def test_in_random_order_nothing_is_lost():
     rows, labels = shuffled_digits()
     right = []
