@@ -8,7 +8,6 @@ pending rows too.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ from streamchi2.statistics.buffer import Block, PendingRows, Row
 from streamchi2.statistics.feature_statistics import Kept
 from streamchi2.statistics.forgetting import Forgetting, Forgotten
 from streamchi2.statistics.targets import Targets, is_given, moved
-from streamchi2.threads import checkpoint, deferred_interrupts, one_blas_thread
+from streamchi2.threads import checkpoint, deferred_interrupts, new_lock, one_blas_thread
 
 Result = TypeVar("Result")
 
@@ -99,7 +98,7 @@ class Stream:
 
     def _start(self) -> None:
         """Create what is no state: the lock, and what can be made again."""
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.version = 0  # grows with every change
         self.n_jobs: int | None = None
         self.torn = False

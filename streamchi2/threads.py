@@ -26,6 +26,7 @@ from functools import cache
 from numbers import Integral
 from types import FrameType
 from typing import Any
+from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController
 
@@ -180,7 +181,35 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="streamchi2")
 
 
+_locks: WeakSet[Any] = WeakSet()
+_held: list[list[Any]] = []  # by those who are forking
+
+
+def new_lock() -> Any:
+    """Return a lock that a fork waits for: a child finds what it guards whole, and can have it.
+
+    It waits for a call that is learning to end, at most.
+    """
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
+
+
+def _hold_locks() -> None:
+    _held.append(list(_locks))
+    for lock in _held[-1]:
+        lock.acquire()
+
+
+def _release_locks() -> None:
+    for lock in _held.pop():
+        lock.release()
+
+
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_hold_locks, after_in_parent=_release_locks, after_in_child=_release_locks
+    )
     # A forked child inherits the pool but none of its threads.
     os.register_at_fork(after_in_child=_pool.cache_clear)
     os.register_at_fork(after_in_child=one_blas_thread.start_afresh)

@@ -209,6 +209,36 @@ def test_the_pool_survives_fork_and_spawn(method):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("name", ["classifier", "river dual classifier"])
+def test_a_forked_child_does_not_wait_for_a_thread_that_it_has_not(name):
+    model, targets, done = estimator_after(name, 20), ESTIMATORS[name][1], threading.Event()
+
+    def learn_until_done():
+        while not done.is_set():
+            learn(model, targets, 20, 60)
+
+    thread = threading.Thread(target=learn_until_done)
+    thread.start()
+    codes = []
+    for _ in range(10):
+        time.sleep(0.01)
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(20)  # kills a child that waits
+                learn(model, targets, 20, 30)
+                np.testing.assert_array_equal(answers(loaded(dumped(model))), answers(model))
+                os._exit(0)
+            except BaseException:
+                os._exit(2)
+        codes.append(os.waitpid(child, 0)[1])
+    done.set()
+    thread.join()
+    assert codes == [0] * 10
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_many_processes_load_a_file_while_another_saves_to_it(tmp_path):
     path = tmp_path / "model"
     models = [estimator_after("classifier", n_rows) for n_rows in (70, 200, 300)]
