@@ -39,7 +39,7 @@ class StreamPredictor(ModelReadings, StreamEstimator):
         try:
             return stream.model(self._learner_spec())
         except NoTargetError:
-            message = "No row has had a target yet: call partial_fit"
+            message = "No row has had a target, or one of a class of class_weight above 0, yet"
             raise NotFittedError(message) from None
 
     def _from_scores(self, model: Model, X: Any, work: Callable[[Any], Any]) -> NDArray[Any]:
@@ -212,6 +212,7 @@ class StreamClassifier(ClassifierMixin, StreamPredictor):
         class_weight = as_class_weight(self.class_weight)
         if not isinstance(class_weight, tuple):
             return batch, weights
+        targets.refuse_other_kind([label for label, _ in class_weight], "class_weight")
         factors = np.ones(targets.n_columns + 1)  # the last one is of rows without a label
         for label, factor in class_weight:
             if label in targets.index:

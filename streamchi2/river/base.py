@@ -292,6 +292,7 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
         for given, weight in zip(targets, weights, strict=True):
             target = self._checked_target(given)
             after, code = before.encode_one(target)
+            after.refuse_other_kind(list(factors), "class_weight")
             if weight > 0.0:  # others are no rows, and not even their labels are new
                 before = after
             factor = factors.get(target, 1.0) if factors else 1.0

@@ -157,7 +157,7 @@ def iterable_batches(
     for item in iterable:
         batch = as_batch(item if lasting else deepcopy(item), name, position)
         position += batch.n_rows
-        if position > n_before or batch.n_rows == 0:
+        if position > n_before and batch.n_rows:
             yield batch if batch.start >= n_before else batch.part(n_before - batch.start)
 
 

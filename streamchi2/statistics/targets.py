@@ -171,6 +171,15 @@ array([0., 1.]))
             values[targets.index[name]] = value
         return targets, values
 
+    def refuse_other_kind(self, labels: Sequence[Any], name: str) -> None:
+        """Refuse labels that are text where those seen are numbers, or the other way round."""
+        for label in labels if self.names else ():
+            if _type_of(label) is not _type_of(self.names[0]):
+                raise TypeError(
+                    f"{name} must name labels of the kind that y has, got {label!r} beside "
+                    f"{self.names[0]!r}"
+                )
+
     def absent(self, n_rows: int) -> NDArray[Any]:
         """Return the targets of a block that has none."""
         if self.kind == "labels":

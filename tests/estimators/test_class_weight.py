@@ -176,3 +176,15 @@ def test_a_changed_parameter_is_heeded_by_the_next_prediction():
     plain.set_params(alpha=-1.0)
     with pytest.raises(ValueError, match="alpha must be"):
         plain.predict(ROWS)
+
+
+@pytest.mark.parametrize("class_weight", [{"0": 5.0}, {0: 1.0, "1": 2.0}])
+def test_class_weights_must_name_labels_of_the_kind_that_y_has(class_weight):
+    rows = np.eye(4)
+    refused = {"match": "class_weight must name labels of the kind that y has, got '.' beside 0"}
+    with pytest.raises(TypeError, **refused):
+        ExpChi2Classifier(8, class_weight=class_weight).fit(rows, [0, 1, 0, 1])
+    model = river.ExpChi2Classifier(8, class_weight=class_weight)
+    with pytest.raises(TypeError, **refused):
+        model.learn_one({"a": 1.0}, 0)
+    assert model.n_samples_seen_ == 0

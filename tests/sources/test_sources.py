@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamchi2 import ExpChi2Sampler
+from streamchi2 import ExpChi2Classifier, ExpChi2Sampler
 from streamchi2.provenance import with_rows
 from streamchi2.sources import as_source
 
@@ -260,3 +260,20 @@ def test_an_error_of_a_csv_names_line_and_file(tmp_path, bad, n_good):
     with pytest.raises(ValueError, match=f"Row #{n_good + 2}:") as caught:  # line 1 is the header
         read(as_source(path, target="label", batch_size=100))
     assert str(path) in "".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+
+
+def test_a_link_to_a_file_of_a_folder_is_that_file(tmp_path):
+    rows = "x,y,label\n" + "".join(f"{i % 7},{i % 3},{i % 2}\n" for i in range(90))
+    (tmp_path / "a.csv").write_text(rows)
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    (tmp_path / "c.csv").hardlink_to(tmp_path / "a.csv")
+    model = ExpChi2Classifier(8, random_state=0).fit_stream(tmp_path, target="label")
+    assert model.n_samples_seen_ == 90
+    assert [name.split("#")[0] for name in model.provenance_] == ["a.csv"]
+
+
+def test_an_empty_batch_does_not_end_a_run():
+    rows, labels = np.eye(4), [0, 1, 0, 1]
+    batches = [(rows, labels), (rows[:0], []), (rows, labels)]
+    model = ExpChi2Classifier(8, random_state=0).fit_stream(iter(batches))
+    assert model.n_samples_seen_ == 8
