@@ -27,7 +27,10 @@ from streamchi2.statistics.sample import Keys
 from streamchi2.statistics.targets import aligned
 from streamchi2.threads import one_blas_thread
 
-PENALTIES = (0.15, 1.0)  # of the corrections, in units of the mean squared length of features
+PENALTIES: tuple[float, ...] = (
+    0.15,
+    1.0,
+)  # of the corrections, in units of the mean squared length of features
 LEAST_ROWS = 64  # that are kept to begin anew from, at least
 _MEMORY = 0.995  # what a squared error counts one row later, when corrections are compared
 _MOST_WEIGHT = 100.0  # of a row among the latest, in units of their mean

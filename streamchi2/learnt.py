@@ -57,14 +57,19 @@ class Settings:
     row_by_row: bool = False
 
     @property
+    def latest_rows(self) -> int:
+        """How many of the latest rows correct the model, or up to twice as many."""
+        return 0 if self.spec is None else self.spec.shared.latest_rows
+
+    @property
     def forgets(self) -> bool:
         """Whether it forgets by itself where the world changes."""
-        return self.spec is not None and self.spec.forgets
+        return self.spec is not None and self.spec.shared.forgets
 
     @property
     def keeps_latest(self) -> bool:
         """Whether the latest rows are kept: to correct the model, or to begin anew from them."""
-        return self.spec is not None and (self.spec.latest_rows > 0 or self.spec.forgets)
+        return self.latest_rows > 0 or self.forgets
 
     @property
     def first_rows(self) -> int:
@@ -74,11 +79,11 @@ class Settings:
     @property
     def seed(self) -> int:
         """The seed of the keys of rows, that of the tracker's sample."""
-        return 0 if self.spec is None else self.spec.seed
+        return 0 if self.spec is None else self.spec.shared.seed
 
     def as_sampled(self, rows: Rows) -> Rows:
         """Return rows as the map reads them: two that differ by their sums alone are copies."""
-        return rows if self.spec is None else normalized(rows, self.spec.norm)
+        return rows if self.spec is None else normalized(rows, self.spec.shared.norm)
 
 
 class Prepared(NamedTuple):

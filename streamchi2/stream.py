@@ -333,8 +333,9 @@ class Stream:
         """Return the latest labelled rows of a block under the map of what was learnt."""
         if not self.settings.keeps_latest:
             return None
-        corrects = self.spec is not None and self.spec.latest_rows
-        size, penalties = (corrects, PENALTIES) if corrects else (LEAST_ROWS, ())
+        size, penalties = self.settings.latest_rows or LEAST_ROWS, PENALTIES
+        if not self.settings.latest_rows:
+            penalties = ()  # they are kept to begin anew from
         chosen = np.flatnonzero(block.labelled())[-2 * size :]
         rows, weights = block.rows[chosen], block.weights[chosen]
         assert block.targets is not None

@@ -52,12 +52,12 @@ class MapEstimator(MapReadings, StreamEstimator):
         spec = self._map_spec(n_features, 0, X)
         seeded = spec.with_seed(drawn_seed(self.random_state))
         by_class = self._is_balanced()
-        settings = Settings(n_features, seeded, spec.fading, self._learns, by_class)
+        settings = Settings(n_features, seeded, spec.shared.fading, self._learns, by_class)
         return Stream(settings, names_of(X), targets)
 
     def _refuse_changes(self, stream: Stream) -> None:
         before: Any = stream.spec
-        seed = before.seed
+        seed = before.shared.seed
         if isinstance(self.random_state, Integral):
             seed = drawn_seed(self.random_state)
         else:

@@ -82,7 +82,12 @@ class BlockSpec(Value):
     @property
     def fading(self) -> float | None:
         """The half-life of rows: inputs of another world are inputs all the same."""
-        return None if self.half_life == "auto" else self.half_life  # type: ignore[return-value]
+        return None if self.forgets else self.half_life  # type: ignore[return-value]
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the stream forgets by itself where the world changes."""
+        return self.half_life == "auto"
 
     def _check_buckets(self) -> None:
         n_buckets = self.n_buckets
@@ -235,29 +240,9 @@ class MapSpec(Value):
         return replace(self, blocks=tuple(seeded))
 
     @property
-    def fading(self) -> float | None:
-        """The half-life of rows, one for all: descriptors are of the same rows."""
-        return self.blocks[0].fading
-
-    @property
-    def forgets(self) -> bool:
-        """Whether the stream forgets by itself where the world changes."""
-        return self.blocks[0].half_life == "auto"
-
-    @property
-    def latest_rows(self) -> int:
-        """How many of the latest rows correct the model, or up to twice as many."""
-        return self.blocks[0].latest_rows
-
-    @property
-    def norm(self) -> str | None:
-        """One for all: what rows are divided by."""
-        return self.blocks[0].norm
-
-    @property
-    def seed(self) -> int:
-        """The one that all others follow from."""
-        return self.blocks[0].seed
+    def shared(self) -> BlockSpec:
+        """The first block: what was chosen once for all, and the seed that others follow from."""
+        return self.blocks[0]
 
     @property
     def first_rows(self) -> int:

@@ -310,7 +310,7 @@ class Tracker(Value):
             Whether nodes are estimated again where that is due.
         """
         before, first_rows = position - rows.shape[0], self.spec.first_rows
-        due = adapt and reestimation_due(before, position, first_rows, self.spec.fading)
+        due = adapt and reestimation_due(before, position, first_rows, self.spec.shared.fading)
         parts, messages = [], []
         for part, read in zip(self.parts, parts_of(rows, self.spec.columns), strict=True):
             after = part.absorbed(read, weights, keys if self.spec.columns is None else None)

@@ -342,7 +342,8 @@ class NamedStreamEstimator(MapReadings, base.Estimator):
 
     def _new_stream(self, seed: int) -> Stream:
         spec, by_class = self._map_spec(seed), vars(self).get("class_weight") == "balanced"
-        settings = Settings(NAMED_WIDTH, spec, spec.fading, self._learns, by_class, row_by_row=True)
+        fading = spec.shared.fading
+        settings = Settings(NAMED_WIDTH, spec, fading, self._learns, by_class, row_by_row=True)
         return Stream(settings, targets=self._no_targets())
 
     def _no_targets(self) -> Targets | None:

@@ -88,19 +88,6 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "alpha": 0.1, "half_life": 99.0, "basis": "orthogonal"}
-        yield {"n_components": 300, "beta": 1.0, "series": "chebyshev", "basis": "gaussian"}
-        yield {"n_components": 64, "basis": "additive", "n_pca": 5, "penalty": "lasso"}
-        yield {
-            "n_components": 2,
-            "basis": "landmarks",
-            "landmarks": [{"x": 1.0, 0: 0.5}, {"y": 1.0, 1: 2.0}],
-            "class_weight": "balanced",
-        }
-        yield {
-            "n_components": 48,
-            "descriptors": {"all text": "", "some": ["empty_server_form_handler", "ordinal_date"]},
-        }
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -58,19 +58,6 @@ class ExpChi2Regressor(DescriptorReadings, NamedStreamEstimator, base.MiniBatchR
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        # River's checks drop columns at random, by which a scale of the first rows may be wrong.
-        yield {"n_components": 300, "beta": 1.0, "half_life": 99.0, "basis": "orthogonal"}
-        yield {"n_components": 33, "series": "vz", "basis": "cosine", "adapt": False}
-        yield {"n_components": 40, "beta": 1.0, "basis": "landmarks", "half_life": 99.0}
-        yield {"n_components": 64, "basis": "additive"}
-        yield {"n_components": 32, "penalty": "lasso", "alpha": 0.1, "n_pca": 0.9}
-        yield {
-            "n_components": 48,
-            "descriptors": {"text": "", "numbers": [0, 1, 2]},
-            "n_pca": 9,
-            "penalty": "group_lasso",
-            "alpha": 0.1,
-        }
 
     def _no_targets(self) -> Targets:
         return Targets.of_columns("numbers", np.empty(0))

@@ -84,11 +84,6 @@ class ExpChi2Sampler(NamedStreamEstimator, base.MiniBatchTransformer):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"n_components": 64}
-        yield {"n_components": 33, "beta": 0.5, "half_life": 99.0, "dof": 1.0, "seed": 1}
-        yield {"n_components": 64, "series": "chebyshev", "basis": "gaussian", "n_buckets": 128}
-        yield {"n_components": 20, "basis": "landmarks", "n_buckets": 128}
-        yield {"n_components": 64, "basis": "additive", "prefix": "share of "}
-        yield {"n_components": 1, "basis": "landmarks", "landmarks": [{"x": 1.0, 0: 0.5}]}
 
     def learn_one(self, x: dict[Hashable, Any]) -> None:  # type: ignore[override]  # no target
         """Let the map learn from one row.

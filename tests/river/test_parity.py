@@ -47,7 +47,7 @@ def pair(kind, params, n_rows=400):
     params = {"n_components": 96, **params}
     matrices = matrices(random_state=7, **params)
     matrices.partial_fit(MATRIX[:1], as_array(targets[:1]))
-    named = named(seed=matrices._stream.spec.seed, **params)
+    named = named(seed=matrices._stream.spec.shared.seed, **params)
     named.learn_one(ROWS[0], targets[0])
     hidden = [target if GIVEN[i] else None for i, target in enumerate(targets)]
     learnt(named, ROWS[1:n_rows], hidden[1:])
