@@ -61,7 +61,7 @@ def test_descriptors_divide_what_is_for_all_and_have_their_own():
     assert [block.beta for block in spec.blocks] == [2.0, "auto"]
     assert [block.n_features for block in spec.blocks] == [3, 2]
     assert spec.descriptors == {"low": range(0, 3), "high": (5, 3)}
-    assert spec.with_seed(5).blocks[0].seed == spec.with_seed(5).seed == 5
+    assert spec.with_seed(5).blocks[0].seed == spec.with_seed(5).shared.seed == 5
     assert spec.with_seed(0) == spec
     with pytest.raises(ValueError, match="beta must have a value for each of the descriptors"):
         spec_of(6, columns=VIEWS, beta={"low": 2.0})
