@@ -81,9 +81,9 @@ class DictReader:
         # NaN propagates through min and max, so that both comparisons fail.
         if not (values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) < np.inf):
             _refuse_value(x)
-        columns, order = (last.row.columns, last.order) if last else self.keys.assign(keys)
-        row = Row(columns, values[order])
-        self._last = _Last(hash(keys), keys, given if exact else None, order, row)
+        columns, order = (last.columns, last.order) if last else self.keys.assign(keys)
+        row = _added_up(columns, values[order])
+        self._last = _Last(hash(keys), keys, given if exact else None, columns, order, row)
         return row
 
 
@@ -93,6 +93,7 @@ class _Last(NamedTuple):
     hash: int
     keys: tuple[Hashable, ...]
     given: tuple[Any, ...] | None  # None where equal values need not be the same number
+    columns: NDArray[np.int64]
     order: NDArray[np.intp]
     row: Row
 
@@ -114,7 +115,15 @@ def frame_rows(frame: Any, keys: KeyColumns) -> list[Row]:
         )
     columns, order = keys.assign(names)
     # Copies: a row that is pending must not keep its whole frame alive.
-    return [Row(columns[row > 0.0], row[row > 0.0]) for row in values[:, order]]
+    return [_added_up(columns[row > 0.0], row[row > 0.0]) for row in values[:, order]]
+
+
+def _added_up(columns: NDArray[np.int64], values: NDArray[np.float64]) -> Row:
+    """Return a row in which keys that share a column, as digests may have it, are one."""
+    if (columns[1:] != columns[:-1]).all():
+        return Row(columns, values)
+    distinct, first = np.unique(columns, return_index=True)
+    return Row(distinct, np.add.reduceat(values, first))
 
 
 def column_names(frame: Any, name: str) -> list[Any]:

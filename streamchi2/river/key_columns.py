@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from streamchi2.bases.hash_buckets import column_of_name
 
 _BITS, _BITS_OF_DESCRIPTOR = 62, 56
+_TAG = "\0"  # before the text of keys that are no text
 MOST_DESCRIPTORS = 2 ** (_BITS - _BITS_OF_DESCRIPTOR)
 
 
@@ -136,14 +137,16 @@ def column_of_key(key: Hashable) -> int:
     >>> column_of_key(1) == column_of_key(1.0), column_of_key(1) == column_of_key("1")
     (True, False)
     """
-    return _column_of_text(key if type(key) is str else _text_of_key(key))
+    return _column_of_text(key) if type(key) is str else _column_of_text(*_text_of_key(key))
 
 
 @lru_cache(maxsize=2**16)
-def _column_of_text(text: str) -> int:
+def _column_of_text(text: str, tag: str = "") -> int:
     # By text and not by key: a cache looks up by equality, which need not keep values apart.
+    if not tag and text.startswith(_TAG):
+        tag = _TAG  # of two: what is no text has one, and never one in its own
     try:
-        return column_of_name(text)
+        return column_of_name(tag + text)
     except UnicodeEncodeError:
         raise ValueError(
             f"keys must be text that UTF-8 can encode, got {text!r}, which has a lone surrogate; "
@@ -151,17 +154,16 @@ def _column_of_text(text: str) -> int:
         ) from None
 
 
-def _text_of_key(key: Hashable) -> str:
-    """Return a text that is equal for equal keys, and for no others."""
+def _text_of_key(key: Hashable) -> tuple[str, str]:
+    """Return a text that is equal for equal keys, and a tag where the key is no text."""
     value = _plain_value(key)
     if hash(value) != hash(key):
         raise TypeError(
             f"keys must be equal to other keys by their value, got {key!r}, whose type "
             f"{type(key).__name__} has a hash of its own; use {value!r} instead"
         )
-    # No name of a feature begins with a null character in practice. Not repr: which characters it
-    # escapes depends on the version of Python.
-    return value if isinstance(value, str) else "\0" + ascii(value)
+    # Not repr: which characters it escapes depends on the version of Python.
+    return (value, "") if isinstance(value, str) else (ascii(value), _TAG)
 
 
 def _plain_value(key: Hashable) -> Any:

@@ -9,6 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river.utils.dataframe import into_frame
 
+from streamchi2 import river
+from streamchi2.bases.hash_buckets import column_of_name
+from streamchi2.files import dumped
+from streamchi2.river import key_columns
 from streamchi2.river.dict_rows import DictReader, frame_rows
 from streamchi2.river.key_columns import MOST_DESCRIPTORS, KeyColumns, column_of_key
 
@@ -92,3 +96,33 @@ def test_pickles_hold_descriptors_and_nothing_that_follows_from_them():
 def test_descriptors_that_make_no_sense_are_refused(descriptors, error, match):
     with pytest.raises(error, match=match):
         KeyColumns(descriptors).assign(["a"])
+
+
+@pytest.mark.parametrize("n_rows", [3, 40, 200])
+def test_keys_that_share_a_column_are_added_up(monkeypatch, n_rows):
+    """Digests of 62 bits collide where somebody looks for it; no row with both is an error."""
+
+    def colliding(name):
+        return column_of_name("a" if name == "b" else name)
+
+    monkeypatch.setattr(key_columns, "column_of_name", colliding)
+    key_columns._column_of_text.cache_clear()
+    random = np.random.default_rng(0)
+    values = random.uniform(size=(n_rows, 3)).tolist()
+    model, twin = (river.ExpChi2Classifier(16, seed=0) for _ in range(2))
+    for a, b, c in values:
+        model.learn_one({"a": a, "b": b, "c": c}, a > b)
+        twin.learn_one({"c": c, "a": a + b}, a > b)
+    key_columns._column_of_text.cache_clear()
+    assert dumped(model) == dumped(twin)
+    frame = pd.DataFrame(values, columns=["a", "b", "c"])
+    monkeypatch.setattr(key_columns, "column_of_name", colliding)
+    many = river.ExpChi2Classifier(16, seed=0)
+    many.learn_many(frame, frame["a"] > frame["b"])
+    key_columns._column_of_text.cache_clear()
+    assert many.predict_proba_one({"a": 0.5}) == model.predict_proba_one({"a": 0.5})
+
+
+def test_text_and_what_is_no_text_never_share_a_column():
+    keys = [1, "1", "\x001", "\x00\x001", (1,), "\x00(1,)", b"1", None, "\0None"]
+    assert len({column_of_key(key) for key in keys}) == len(keys)
