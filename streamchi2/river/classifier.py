@@ -25,8 +25,8 @@ class ExpChi2Classifier(DescriptorReadings, NamedStreamEstimator, base.MiniBatch
     r"""Kernel ridge classification with the exp-chi2 kernel, at linear cost and constant memory.
 
     Rows become features of the kernel (see :class:`ExpChi2Sampler`), least squares on one-hot
-    targets is solved again whenever rows have grown by six to twelve per cent, and predictions in
-    between use the last solution.
+    targets is solved again whenever rows have grown by six to twelve per cent, and in between the
+    latest rows correct it.
     ``alpha``, where it is not a number, is chosen again whenever the number of rows has doubled.
     Every penalty but "ridge", and ``n_pca``, makes each solution some ten times as expensive.
 

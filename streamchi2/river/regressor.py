@@ -25,8 +25,7 @@ class ExpChi2Regressor(DescriptorReadings, NamedStreamEstimator, base.MiniBatchR
     .. math:: \min_w \sum_i (y_i - w^\top z(x_i) - b)^2 + \alpha \lVert w \rVert^2
 
     Rows become features z of the kernel (see :class:`ExpChi2Sampler`), and least squares is solved
-    again whenever rows have grown by six to twelve per cent; predictions in between use the last
-    solution.
+    again whenever rows have grown by six to twelve per cent; in between the latest rows correct it.
     ``alpha``, where it is not a number, is chosen again whenever the number of rows has doubled.
     Every penalty but "ridge", and ``n_pca``, makes each solution some ten times as expensive.
 
