@@ -206,8 +206,11 @@ def file_dataset(
     fields = []
     for field in dataset.schema:
         declared = target_type if field.name == target else pa.float64()
-        if declared is None:  # where a target begins with nulls, text holds whatever follows
-            declared = pa.string() if pa.types.is_null(field.type) else field.type
+        if declared is None:  # of the first file that has a value at its beginning
+            schemas = (part.physical_schema for part in dataset.get_fragments())
+            types = (schema.field(target).type for schema in schemas if target in schema.names)
+            # Text holds whatever follows.
+            declared = next((each for each in types if not pa.types.is_null(each)), pa.string())
         fields.append(field.with_type(declared))
     return ds.dataset(files, format=file_format, schema=pa.schema(fields))
 

@@ -277,3 +277,11 @@ def test_an_empty_batch_does_not_end_a_run():
     batches = [(rows, labels), (rows[:0], []), (rows, labels)]
     model = ExpChi2Classifier(8, random_state=0).fit_stream(iter(batches))
     assert model.n_samples_seen_ == 8
+
+
+def test_a_first_file_without_rows_does_not_make_text_of_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,label\n")
+    rows = "x,y,label\n" + "".join(f"{i % 7},{i % 3},{i % 2}\n" for i in range(9))
+    (tmp_path / "b.csv").write_text(rows)
+    model = ExpChi2Classifier(8, random_state=0).fit_stream(tmp_path, target="label")
+    assert model.classes_.tolist() == [0, 1]
