@@ -17,6 +17,7 @@ from streamchi2.series import (
     refined_parameters,
     zolotarev_parameters,
 )
+from streamchi2.statistics.forgetting import Forgotten
 from streamchi2.statistics.log_histogram import LogHistogram
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "ExpChi2PCA",
     "ExpChi2Regressor",
     "ExpChi2Sampler",
+    "Forgotten",
     "KernelError",
     "LogHistogram",
     "StreamingPCA",
