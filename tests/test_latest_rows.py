@@ -72,6 +72,18 @@ def test_corrections_are_ridge_regression_towards_the_model(seed, n_rows, spread
     assert_allclose(corrected, [plain + x @ one for one in expected], rtol=2e-3, atol=4e-3)
 
 
+def test_penalties_are_in_units_of_lengths_and_weights():
+    rows, targets, weights = stream(8, 12, spread=0.5)
+    kept = Kept(rows, targets, weights, np.zeros(12, np.uint64))
+    latest = LatestRows.of(8, PENALTIES, kept, np.zeros(4), Forgetting())
+    length = np.square(rows.astype(np.float64)).sum(axis=1).mean()
+    assert_allclose(latest.unit, length * weights.mean(), rtol=1e-6)
+    heavy = np.where(np.arange(12) < 1, 1e9, weights)  # a row weighs a hundred times the mean
+    kept = Kept(rows, targets, heavy, np.zeros(12, np.uint64))
+    latest = LatestRows.of(8, PENALTIES, kept, np.zeros(4), Forgetting())
+    assert_allclose(latest.most_weight, 100 * heavy.mean())
+
+
 def test_another_model_changes_residuals_alone():
     rows, targets, weights = stream(0, 13)
     latest, _ = after(empty(8), rows, targets, weights)
