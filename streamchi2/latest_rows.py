@@ -228,8 +228,8 @@ def _grown(
     # Never below the ridge but by rounding.
     pivots = np.maximum(length - np.vecdot(rooted, rooted), 0.0)[:, None] + ridges
     pivots = pivots.astype(np.float32)
-    grown = np.zeros((len(pivots), n + 1, n + 1), np.float32)
-    grown[:, :n, :n] = roots
+    grown = np.empty((len(pivots), n + 1, n + 1), np.float32)
+    grown[:, :n, :n], grown[:, :n, n] = roots, 0.0
     grown[:, n, :n], grown[:, n, n:] = columns / -np.sqrt(pivots), 1.0 / np.sqrt(pivots)
     steps = (left / pivots)[:, None]
     earlier = duals - columns[:, :, None] * steps

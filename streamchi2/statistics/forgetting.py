@@ -18,12 +18,12 @@ from streamchi2.checks.rows import Array
 from streamchi2.saving import Value, saved
 from streamchi2.statistics import schedule
 
-# D = 256, row by row, clothes that turn / labels shifted / hyperplane / centres / SEA: .773 .824 .856
-# .906 .974. Halving from 1.2 .774 .824 .856 .906 .974, from 1.5 .769 .824 .850 .904 .972; beginning
-# anew from 2 .774 .824 .856 .921 .974, but digits .964 for .967, from 3 .776 .823 .856 .906 .971;
-# 6 deviations .772 .824 .850 .904 .972, 2 as good, but heavy tails in random order are halved; a
-# memory of .98 or .995 the same within .003, SEA .967 with .995. Confirmed at D = 1024 on all
-# streams of examples/benchmarks/drift.py; nothing was forgotten in four times 50,000 rows in
+# Row by row, D = 256: clothes that turn, labels shifted, hyperplane, centres and SEA .773, .824,
+# .856, .906, .974. Halving from 1.2: .774 .824 .856 .906 .974, from 1.5: .769 .824 .850 .904 .972.
+# Beginning anew from 2: centres .921, but digits .964 for .967, from 3: SEA .971. 6 deviations are
+# as halving from 1.5; 2 are as good as 4, but heavy tails in random order are halved. A memory of
+# .98 or .995 is as good within .003, but for SEA: .967 with .995. Confirmed at D = 1024 on the
+# streams of examples/benchmarks/drift.py, and nothing was forgotten in four times 50,000 rows in
 # random order: words, words with 30 % wrong labels, numbers with Student t and log-normal errors.
 _MEMORY = 0.99  # what an error counts one row later
 _SAMPLED = 10.0  # rows of a class, from which on its errors are known
