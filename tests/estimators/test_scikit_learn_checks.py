@@ -60,7 +60,7 @@ def test_scikit_learn_accepts_the_estimator(estimator, check):
     [
         # Float32 matrix products round by the place of a row, which the checks do not forgive.
         ExpChi2Sampler(basis="gaussian", dtype="float64"),
-        ExpChi2Sampler(series="vz", dof=1, n_buckets=32, basis="cosine"),
+        ExpChi2Sampler(series="vz", dof=1, n_buckets=32, basis="cosine", dtype="float64"),
         # No half_life: under it a row repeated is two rows further on, and not a double weight.
         ExpChi2Sampler(series="chebyshev"),
         ExpChi2Sampler(16, basis="landmarks", dtype="float64"),
