@@ -27,13 +27,10 @@ from streamchi2.statistics.sample import Keys
 from streamchi2.statistics.targets import aligned
 from streamchi2.threads import one_blas_thread
 
-# River's default is 64 rows. Row by row, D = 1024, with 32 | 64 | 128: digits .973 .975 .972, clothes
+# River's default is 64 rows. Row by row, D = 1024, 32 | 64 | 128: digits .973 .975 .972, clothes
 # that turn .797 .801 .798, centres .900 .917 .924, hyperplane .849 .867 .869, SEA .974 .977 .975,
 # labels shifted .842 .836 .831, electricity .911 .887 .863.
-PENALTIES: tuple[float, ...] = (
-    0.15,
-    1.0,
-)  # of the corrections, in units of the mean squared length of features
+PENALTIES: tuple[float, ...] = (0.15, 1.0)  # in units of the mean squared length of features
 LEAST_ROWS = 64  # that are kept to begin anew from, at least
 _MEMORY = 0.995  # what a squared error counts one row later, when corrections are compared
 _MOST_WEIGHT = 100.0  # of a row among the latest, in units of their mean
