@@ -208,9 +208,9 @@ class Stream:
             How models are solved, where there are any.
         """
         pending, labelled, latest = self.pending, is_given(target), self.latest
-        if latest is not None and labelled and features is not None and spec is not None:
+        if self.latest is not None and labelled and features is not None and spec is not None:
             self.latest_model(spec)  # which the latest rows are to correct
-            latest = self.latest and self.latest.after(features, target, weight)
+            latest = self.latest.after(features, target, weight)
         most, most_labelled = self._lengths
         ends = pending.n_rows + 1 >= most or pending.n_labelled + labelled >= most_labelled
         if not ends and not self._begins_anew(latest, self.n_rows + 1):
@@ -493,7 +493,8 @@ class Stream:
 
     def _corrected(self, model: Model, spec: LearnerSpec) -> Model:
         """Return a model of all rows with the correction of the latest ones, pending included."""
-        if self.latest is None or self.learnt is None or self.settings.row_by_row:
+        corrects = self.settings.latest_rows and not self.settings.row_by_row
+        if not corrects or self.latest is None or self.learnt is None:
             return model
         self.latest_model(spec)  # which the latest rows have corrected so far
         latest, pending = self.latest.copy(), self.pending
