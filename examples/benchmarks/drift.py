@@ -268,11 +268,11 @@ def of_capymoa(rows, targets, seconds):
 
 def report(name, targets, said, cost, note=""):
     n_rows, numbers = len(said), targets.dtype.kind == "f"
-    known = targets[:n_rows]
+    answers = targets[:n_rows]
     if numbers:
-        score = np.mean([abs(one - (guess or 0.0)) for one, guess in zip(known, said, strict=True)])
+        score = np.mean([abs(one - (guess or 0.0)) for one, guess in zip(answers, said, strict=True)])
     else:
-        score = np.mean([one == guess for one, guess in zip(known, said, strict=True)])
+        score = np.mean([one == guess for one, guess in zip(answers, said, strict=True)])
     reached = "" if n_rows == len(targets) else f"   first {n_rows} rows"
     print(f"  {name:28} {score:.4f} {cost:8.0f} us a row{reached}{note}", flush=True)
 

@@ -145,10 +145,10 @@ def _files_at(path: str) -> tuple[list[str], str | None]:
         return [path], None
     pattern = os.path.join(glob.escape(path), "**", "*") if is_folder else path
     root = path if is_folder else os.path.dirname(re.split(r"[*?[]", path)[0])
-    found = sorted(file for file in glob.glob(pattern, recursive=True) if os.path.isfile(file))
+    matches = sorted(file for file in glob.glob(pattern, recursive=True) if os.path.isfile(file))
     # A link to another one is that one: its rows are learnt once.
     by_file = {
-        (state.st_dev, state.st_ino): file for file in found[::-1] for state in [os.stat(file)]
+        (state.st_dev, state.st_ino): file for file in matches[::-1] for state in [os.stat(file)]
     }
     paths = sorted(by_file.values())
     if is_folder:  # as pyarrow has it, what begins with an underscore or a dot is no data

@@ -118,10 +118,10 @@ class ExpectedErrors(Value):
         values, edges = target[:n_columns], self.edges[:n_columns]
         groups = (values[:, None] > edges[:, 1:-1]).sum(axis=1)
         groups += (edges.shape[1] - 1) * np.arange(n_columns)
-        known = (values >= edges[:, 0]) & (values <= edges[:, -1])
-        known &= self.n_sampled[groups] >= _SAMPLED
-        groups = groups[known]
-        observed = float(np.minimum(squares[:n_columns], self.largest)[known].sum())
+        counts = (values >= edges[:, 0]) & (values <= edges[:, -1])
+        counts &= self.n_sampled[groups] >= _SAMPLED
+        groups = groups[counts]
+        observed = float(np.minimum(squares[:n_columns], self.largest)[counts].sum())
         expected = float(np.maximum(self.errors[groups], _LEAST).sum())
         return observed, expected, float(self.variances[groups].sum())
 
