@@ -270,7 +270,7 @@ def report(name, targets, said, cost, note=""):
     n_rows, numbers = len(said), targets.dtype.kind == "f"
     answers = targets[:n_rows]
     if numbers:
-        score = np.mean([abs(one - (guess or 0.0)) for one, guess in zip(answers, said, strict=True)])
+        score = np.mean(np.abs(answers - [guess or 0.0 for guess in said]))
     else:
         score = np.mean([one == guess for one, guess in zip(answers, said, strict=True)])
     reached = "" if n_rows == len(targets) else f"   first {n_rows} rows"
