@@ -5,7 +5,6 @@ The Gaussian bases are the paper's, and the reference for the faster ones.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
@@ -67,7 +66,7 @@ class PhaseBasis(Basis):
 
     @property
     def has_matrix(self) -> bool:
-        """Whether the matrix of frequencies is small enough to be found and kept."""
+        """Whether the matrix of frequencies is small enough to be kept."""
         return self.n_inputs <= _MOST_INPUTS and self.n_inputs * self.n_phases <= _MOST_ENTRIES
 
     def _transformed(self, inputs: Floats) -> Floats:
@@ -81,23 +80,24 @@ class PhaseBasis(Basis):
         return self.has_matrix and self.n_phases > 1
 
     @cached_property
-    def _found(self) -> dict[np.dtype[np.floating], tuple[Floats, NDArray[np.bool_]]]:
+    def _made(self) -> dict[np.dtype[np.floating], tuple[Floats, NDArray[np.bool_]]]:
         return {}
 
     def lines(self, inputs: Inputs, dtype: np.dtype[np.floating]) -> Floats:
-        """Return what some inputs add to the phases, shape (n, M), each found when first needed."""
-        if dtype not in self._found:
+        """Return what some inputs add to the phases, shape (n, M), each worked out when first needed."""
+        if dtype not in self._made:
             matrix = np.empty((self.n_inputs, self.n_phases), dtype)
-            self._found[dtype] = matrix, np.zeros(self.n_inputs, np.bool_)
-        matrix, is_there = self._found[dtype]
+            self._made[dtype] = matrix, np.zeros(self.n_inputs, np.bool_)
+        matrix, is_there = self._made[dtype]
         missing = np.unique(np.arange(self.n_inputs)[inputs][~is_there[inputs]])
-        with one_blas_thread if missing.size else nullcontext():
-            for start in range(0, missing.size, _UNIT_ROWS):
-                part = missing[start : start + _UNIT_ROWS]
-                units = np.zeros((_UNIT_ROWS, self.n_inputs), dtype)
-                units[np.arange(part.size), part] = 1.0
-                matrix[part] = self._transformed(units)[: part.size]
-        is_there[missing] = True  # last: other threads may read
+        if missing.size:
+            with one_blas_thread:
+                for start in range(0, missing.size, _UNIT_ROWS):
+                    part = missing[start : start + _UNIT_ROWS]
+                    units = np.zeros((_UNIT_ROWS, self.n_inputs), dtype)
+                    units[np.arange(part.size), part] = 1.0
+                    matrix[part] = self._transformed(units)[: part.size]
+            is_there[missing] = True  # last: other threads may read
         return matrix[inputs]
 
     def phases(self, inputs: Floats) -> Floats:

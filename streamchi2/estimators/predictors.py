@@ -39,7 +39,10 @@ class StreamPredictor(ModelReadings, StreamEstimator):
         try:
             return stream.model(self._learner_spec())
         except NoTargetError:
-            message = "No row has had a target, or one of a class of class_weight above 0, yet"
+            message = (
+                "No row has had a target yet: call partial_fit; rows of a class whose class_weight "
+                "is 0 count as rows without one"
+            )
             raise NotFittedError(message) from None
 
     def _from_scores(self, model: Model, X: Any, work: Callable[[Any], Any]) -> NDArray[Any]:
