@@ -84,7 +84,7 @@ class PhaseBasis(Basis):
         return {}
 
     def lines(self, inputs: Inputs, dtype: np.dtype[np.floating]) -> Floats:
-        """Return what some inputs add to the phases, shape (n, M), each worked out when first needed."""
+        """Return what some inputs add to the phases, (n, M), each worked out when first needed."""
         if dtype not in self._made:
             matrix = np.empty((self.n_inputs, self.n_phases), dtype)
             self._made[dtype] = matrix, np.zeros(self.n_inputs, np.bool_)
