@@ -23,7 +23,7 @@ from streamchi2.statistics import schedule
 # Beginning anew from 2: centres .921, but digits .964 for .967, from 3: SEA .971. 6 deviations are
 # as halving from 1.5, 2 are as 4; with none heavy tails in random order were halved up to three
 # times in 3000 rows. A memory of .98 or .995 is as good within .003, but for SEA: .967 with .995.
-# Not chosen on: mail, electricity, Agrawal and sorted streams (examples/benchmarks/drift.py), and
+# Not chosen on: mail, electricity and sorted streams (examples/benchmarks/drift.py), and
 # four times 50,000 rows in random order, in which nothing was forgotten (D = 256): words, words
 # with 30 % wrong labels, numbers with Student t and with log-normal errors.
 _MEMORY = 0.99  # what an error counts one row later
